@@ -343,6 +343,7 @@ func TestFindFollowsIncludes(t *testing.T) {
 		"glob":     "include old/*.journal",
 		"prefixed": "include journal:old/2025.journal",
 		"ledger's": "!include old/2025.journal",
+		"absolute": "include DIR/old/2025.journal",
 		"CRLF":     "include old/2025.journal\r",
 	}
 	for name, line := range tests {
@@ -352,7 +353,9 @@ func TestFindFollowsIncludes(t *testing.T) {
 			old := filepath.Join(filepath.Dir(path), "old", "2025.journal")
 			must(t, os.Mkdir(filepath.Dir(old), 0o755))
 			put(t, old, "include ../books.journal\n"+content(t, path))
-			put(t, path, line+"\ninclude rules:bank.rules\n")
+			line = strings.Replace(line, "DIR", filepath.Dir(path), 1)
+			put(t, filepath.Join(filepath.Dir(path), "bank.csv"), "2026-11-08,ts-1\n")
+			put(t, path, line+"\ninclude rules:bank.rules\ninclude bank.csv\n")
 			if found := find(t, j, "ts-1"); len(found) != 1 {
 				t.Errorf("Find = %d hits, want 1", len(found))
 			}

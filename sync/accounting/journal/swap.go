@@ -24,6 +24,9 @@ var errAside = errors.New("an edit lies beside the books: merge it into them and
 // swap puts next in the place of what f read. Until the names are exchanged, every error is
 // ErrNotSent or errStale; after that, an error without either leaves the outcome unknown.
 func (f *file) swap(next []byte) error {
+	if f.info != nil && f.info.Mode()&0o222 == 0 {
+		return notSent(fmt.Errorf("%s: is write-protected (mode %v)", f.name, f.info.Mode()))
+	}
 	staged, err := f.stage(next)
 	if err != nil {
 		return notSent(err)
@@ -70,7 +73,7 @@ func (f *file) write(path string, data []byte) error {
 	}
 	_, err = out.Write(data)
 	if err == nil && f.info != nil {
-		err = likeness(out, f.info)
+		err = errors.Join(likeness(out, f.info), accessList(out, f.real))
 	}
 	if err == nil {
 		err = out.Sync()
@@ -91,6 +94,24 @@ func likeness(out *os.File, info fs.FileInfo) error {
 		}
 	}
 	return out.Chmod(info.Mode())
+}
+
+// accessList copies an access control list. Without it the mode's group bits, which then are only the
+// list's mask, would let in the whole group.
+func accessList(out *os.File, from string) error {
+	const name = "system.posix_acl_access"
+	list := make([]byte, 64<<10)
+	n, err := unix.Getxattr(from, name, list)
+	switch {
+	case errors.Is(err, unix.ENODATA), errors.Is(err, unix.ENOTSUP):
+		return nil
+	case err == nil:
+		err = unix.Fsetxattr(int(out.Fd()), name, list[:n], 0)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot keep the access list of the books: %w", err)
+	}
+	return nil
 }
 
 // place gives books that did not exist their name, unless a person was quicker.

@@ -3,9 +3,14 @@ package journal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	stdsync "sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"tidemark/sync/accounting"
 )
@@ -167,4 +172,78 @@ func TestAWriterWaitsForTheLockAsLongAsItMay(t *testing.T) {
 	}
 	release()
 	create(t, j, invoice("ts-1"))
+}
+
+func TestAWriteThatCannotBeginChangesNothing(t *testing.T) {
+	tests := map[string]func(t *testing.T, path string){
+		"write-protected": func(t *testing.T, path string) { must(t, os.Chmod(path, 0o444)) },
+		"no second file": func(t *testing.T, path string) {
+			must(t, os.MkdirAll(filepath.Join((&file{real: path}).beside("part"), "x"), 0o755))
+		},
+		"no lock file": func(t *testing.T, path string) { must(t, os.Mkdir(path+".lock", 0o755)) },
+	}
+	for name, spoil := range tests {
+		t.Run(name, func(t *testing.T) {
+			j, path := fresh(t)
+			put(t, path, "; mine\n")
+			spoil(t, path)
+			_, err := j.Create(t.Context(), "ts-1", prepare(t, j, invoice("ts-1")), accounting.Progress{}, nil)
+			if !errors.Is(err, accounting.ErrNotSent) {
+				t.Errorf("Create = %v, want ErrNotSent", err)
+			}
+			if content(t, path) != "; mine\n" {
+				t.Errorf("books = %q, want them as they were", content(t, path))
+			}
+		})
+	}
+}
+
+func TestAFileSystemWithoutExchangeIsNamed(t *testing.T) {
+	for _, cause := range []error{unix.EINVAL, unix.ENOSYS, unix.ENOTSUP} {
+		err := unsupported("/books", cause)
+		if !errors.Is(err, accounting.ErrNotSent) || !strings.Contains(err.Error(), "keep the books on a local one") {
+			t.Errorf("unsupported(%v) = %v, want ErrNotSent with advice", cause, err)
+		}
+	}
+}
+
+// TestAccessListIsKept gives one more user the right to read, and the owning group none.
+func TestAccessListIsKept(t *testing.T) {
+	const name = "system.posix_acl_access"
+	list := []byte("\x02\x00\x00\x00" +
+		"\x01\x00\x06\x00\xff\xff\xff\xff" + // owner rw-
+		"\x02\x00\x04\x00\x39\x30\x00\x00" + // user 12345 r--
+		"\x04\x00\x00\x00\xff\xff\xff\xff" + // owning group ---
+		"\x10\x00\x04\x00\xff\xff\xff\xff" + // mask r--
+		"\x20\x00\x00\x00\xff\xff\xff\xff") // others ---
+	j, path := fresh(t)
+	put(t, path, "; mine\n")
+	must(t, unix.Setxattr(path, name, list, 0))
+	create(t, j, invoice("ts-1"))
+	got := make([]byte, 1024)
+	n, err := unix.Getxattr(path, name, got)
+	if err != nil || string(got[:max(n, 0)]) != string(list) {
+		t.Errorf("access list = %x, %v, want %x", got[:max(n, 0)], err, list)
+	}
+}
+
+func TestManyAtOnceLoseNothing(t *testing.T) {
+	j, path := fresh(t)
+	var all stdsync.WaitGroup
+	for n := range 24 {
+		inv := invoice(fmt.Sprintf("ts-%d", n))
+		req := prepare(t, j, inv)
+		all.Go(func() {
+			if _, err := j.Create(t.Context(), inv.Reference, req, accounting.Progress{}, nil); err != nil {
+				t.Errorf("Create(%s) = %v, want none", inv.Reference, err)
+			}
+		})
+	}
+	all.Wait()
+	for n := range 24 {
+		if found := find(t, j, fmt.Sprintf("ts-%d", n)); len(found) != 1 {
+			t.Errorf("Find(ts-%d) = %d hits, want 1", n, len(found))
+		}
+	}
+	checkBooks(t, path)
 }
