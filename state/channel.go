@@ -1,0 +1,206 @@
+package state
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"tidemark/sync/civil"
+)
+
+// Channel is one way from a tracker account to an accounting account. Everything that was taken in
+// belongs to a channel and not to the name of a sync, so that a sync can be renamed.
+type Channel struct {
+	Tracker string `json:"tracker"` // the tracker's account, an immutable id
+	Account string `json:"account"` // the accounting account, an immutable id
+	Prefix  string `json:"prefix"`  // of the references that are made here
+}
+
+func (c Channel) key() []byte { return text(nil, c.Tracker, c.Account, c.Prefix) }
+
+// Mode says how careful a channel has to be with what it does not remember.
+type Mode string
+
+// The modes of a channel. Each lasts until the first full pass ended.
+const (
+	Normal   Mode = "normal"
+	FirstRun Mode = "first-run" // every due group is looked up before any is created
+	Rebuild  Mode = "rebuild"   // what is found is adopted, what is not found waits for a person
+)
+
+// Standing is how far a channel has come. A channel without a row is in its first run.
+type Standing struct {
+	Mode     Mode       `json:"mode"`
+	Since    time.Time  `json:"since"`             // when the mode began
+	ReadFrom civil.Date `json:"readFrom,omitzero"` // the earliest start from which everything was read; zero: nothing yet
+	Rules    string     `json:"rules,omitempty"`   // fingerprint of the settings under which groups were made
+}
+
+// Standing returns the row of a channel; for one without a row, a first run since now.
+func (s *Store) Standing(ch Channel, now time.Time) (Standing, error) {
+	st := Standing{Mode: FirstRun, Since: now}
+	err := s.view(func(tx *bbolt.Tx) error {
+		_, err := get(tx, bucketChannel, ch.key(), &st)
+		return err
+	})
+	return st, err
+}
+
+// ChangeStanding changes the row of a channel; a change that leaves it as it is writes nothing.
+func (s *Store) ChangeStanding(ch Channel, now time.Time, mend func(*Standing)) error {
+	return s.change(func(tx *bbolt.Tx) (bool, error) {
+		st := Standing{Mode: FirstRun, Since: now}
+		if _, err := get(tx, bucketChannel, ch.key(), &st); err != nil {
+			return false, err
+		}
+		mend(&st)
+		return putChanged(tx, bucketChannel, ch.key(), st)
+	})
+}
+
+// SetRebuild puts the channels into the mode in which only what is found is adopted.
+func (s *Store) SetRebuild(channels []Channel, now time.Time) error {
+	return s.update(func(tx *bbolt.Tx) error {
+		for _, ch := range channels {
+			var st Standing
+			if _, err := get(tx, bucketChannel, ch.key(), &st); err != nil {
+				return err
+			}
+			st.Mode, st.Since = Rebuild, now
+			if err := put(tx, bucketChannel, ch.key(), st); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Watermark returns the newest change up to which everything was taken in, zero for none.
+func (s *Store) Watermark(ch Channel) (t time.Time, err error) {
+	err = s.view(func(tx *bbolt.Tx) error {
+		_, err := get(tx, bucketWatermark, ch.key(), &t)
+		return err
+	})
+	return t, err
+}
+
+// AdvanceWatermark moves the watermark to t; it never moves it back.
+func (s *Store) AdvanceWatermark(ch Channel, t time.Time) error {
+	return s.change(func(tx *bbolt.Tx) (bool, error) {
+		var now time.Time
+		if _, err := get(tx, bucketWatermark, ch.key(), &now); err != nil || !t.After(now) {
+			return false, err
+		}
+		return true, put(tx, bucketWatermark, ch.key(), t)
+	})
+}
+
+// Heartbeat is the one row that every pass writes.
+type Heartbeat struct {
+	Sync     string    `json:"sync"`
+	Began    time.Time `json:"began"`
+	Ended    time.Time `json:"ended"`
+	Good     time.Time `json:"good,omitzero"`     // end of the last pass without an error
+	Previous time.Time `json:"previous,omitzero"` // beginning of the last good pass
+	Error    string    `json:"error,omitempty"`
+	Summary  string    `json:"summary,omitempty"` // what the pass did, in words
+}
+
+// Beat writes the heartbeat of a channel.
+func (s *Store) Beat(ch Channel, h Heartbeat) error {
+	return s.update(func(tx *bbolt.Tx) error { return put(tx, bucketHeartbeat, ch.key(), h) })
+}
+
+// Heartbeat returns the last pass of a channel; the zero Heartbeat if there was none.
+func (s *Store) Heartbeat(ch Channel) (h Heartbeat, err error) {
+	err = s.view(func(tx *bbolt.Tx) error {
+		_, err := get(tx, bucketHeartbeat, ch.key(), &h)
+		return err
+	})
+	return h, err
+}
+
+// SliceDone reports whether a slice of a backfill is done.
+func (s *Store) SliceDone(ch Channel, job string, first civil.Date) (done bool, err error) {
+	err = s.view(func(tx *bbolt.Tx) error {
+		payload, err := getBytes(tx, bucketSlice, text(ch.key(), job, first.String()))
+		done = payload != nil
+		return err
+	})
+	return done, err
+}
+
+// FinishSlice remembers that a slice of a backfill is done.
+func (s *Store) FinishSlice(ch Channel, job string, first civil.Date) error {
+	return s.update(func(tx *bbolt.Tx) error {
+		return putBytes(tx, bucketSlice, text(ch.key(), job, first.String()), []byte{})
+	})
+}
+
+// ForgetSlices ends a backfill: the next one over the same range begins anew.
+func (s *Store) ForgetSlices(ch Channel, job string) error {
+	return s.change(func(tx *bbolt.Tx) (bool, error) {
+		keys := keysWith(tx, bucketSlice, text(ch.key(), job))
+		return len(keys) > 0, removeAll(tx, bucketSlice, keys)
+	})
+}
+
+// Pins returns which line of the customer list each client matched when it was first billed.
+func (s *Store) Pins(ch Channel) (map[string]string, error) {
+	pins := map[string]string{}
+	err := s.view(func(tx *bbolt.Tx) error {
+		return scan(tx, bucketPin, ch.key(), func(key, value []byte) error {
+			client, _, err := cut(key[len(ch.key()):])
+			if err != nil {
+				return err
+			}
+			var line string
+			if err := decode(bucketPin, key, value, &line); err != nil {
+				return err
+			}
+			pins[client] = line
+			return nil
+		})
+	})
+	return pins, err
+}
+
+// putChanged writes v unless the row holds the same bytes.
+func putChanged(tx *bbolt.Tx, bucket, key []byte, v any) (wrote bool, err error) {
+	old := bytes.Clone(tx.Bucket(bucket).Get(key))
+	if err := put(tx, bucket, key, v); err != nil {
+		return false, err
+	}
+	return !bytes.Equal(old, tx.Bucket(bucket).Get(key)), nil
+}
+
+// scan calls visit for each row whose key begins with prefix. Visit must not write to the bucket.
+func scan(tx *bbolt.Tx, bucket, prefix []byte, visit func(key, value []byte) error) error {
+	c := tx.Bucket(bucket).Cursor()
+	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		if err := visit(k, v); err != nil {
+			return fmt.Errorf("%s: %w", bucket, err)
+		}
+	}
+	return nil
+}
+
+// keysWith returns copies of the keys that begin with prefix.
+func keysWith(tx *bbolt.Tx, bucket, prefix []byte) (keys [][]byte) {
+	c := tx.Bucket(bucket).Cursor()
+	for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
+		keys = append(keys, bytes.Clone(k))
+	}
+	return keys
+}
+
+func removeAll(tx *bbolt.Tx, bucket []byte, keys [][]byte) error {
+	for _, k := range keys {
+		if err := remove(tx, bucket, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package state
+
+import (
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"tidemark/sync/tracker"
+)
+
+// Intake is a batch of a traversal, judged: what of it is to be stored.
+type Intake struct {
+	Weeks  []Change
+	Unread []Unread // met in this batch; those met before keep their first time
+	Gone   []string // ids of unread records that no longer are
+	Now    time.Time
+}
+
+// Change is a week that is to be stored, and what follows from it.
+type Change struct {
+	Week   tracker.Week
+	Head   Head          // as it will be stored; its First is that of the week
+	Old    *tracker.Week // the content that is replaced; nil for a new week
+	Groups []Group       // of both contents: they are due
+	Item   *Item         // what a person must decide of the week; nil closes an open one
+	// Noted: the content stays as it is. Without an item it is a newer version of the same, with one
+	// it is about content that was not stored.
+	Noted bool
+}
+
+func (i Intake) empty() bool { return len(i.Weeks) == 0 && len(i.Unread) == 0 && len(i.Gone) == 0 }
+
+// TakeIn stores a batch in one transaction together with the groups that are due because of it. It
+// returns how many of the unread records are new. An empty batch writes nothing.
+func (s *Store) TakeIn(ch Channel, in Intake) (fresh int, err error) {
+	if in.empty() {
+		return 0, nil
+	}
+	err = s.change(func(tx *bbolt.Tx) (wrote bool, err error) {
+		for _, c := range in.Weeks {
+			one, err := storeWeek(tx, ch, c, in.Now)
+			if err != nil {
+				return false, err
+			}
+			wrote = wrote || one
+		}
+		fresh, err = storeUnread(tx, ch, in)
+		return wrote || fresh > 0 || len(in.Gone) > 0, err
+	})
+	return fresh, err
+}
+
+// storeUnread writes what could not be read, and forgets what now could.
+func storeUnread(tx *bbolt.Tx, ch Channel, in Intake) (fresh int, err error) {
+	for _, u := range in.Unread {
+		key := text(ch.key(), u.ID)
+		if tx.Bucket(bucketUnread).Get(key) != nil {
+			continue
+		}
+		fresh++
+		u.First = in.Now
+		if err := put(tx, bucketUnread, key, u); err != nil {
+			return fresh, err
+		}
+	}
+	for _, id := range in.Gone {
+		if err := forgetUnread(tx, ch, id, in.Now); err != nil {
+			return fresh, err
+		}
+	}
+	return fresh, nil
+}
+
+// forgetUnread removes the row of a record, and the question that was open because of it.
+func forgetUnread(tx *bbolt.Tx, ch Channel, id string, now time.Time) error {
+	key := text(ch.key(), id)
+	if tx.Bucket(bucketUnread).Get(key) == nil {
+		return nil
+	}
+	if err := remove(tx, bucketUnread, key); err != nil {
+		return err
+	}
+	return closeItem(tx, ch.Account, UnreadSubject(ch, id), "the record could be read", now)
+}
+
+// storeWeek writes a week and what follows from it. A change that was only noted, and is noted
+// already, writes nothing.
+func storeWeek(tx *bbolt.Tx, ch Channel, c Change, now time.Time) (wrote bool, err error) {
+	key := PlaceOf(c.Week).key(ch)
+	if err := forgetUnread(tx, ch, c.Week.ID, now); err != nil {
+		return false, err
+	}
+	if c.Noted {
+		return noteWeek(tx, ch, c, now)
+	}
+	if err := replaceContent(tx, ch, c); err != nil {
+		return false, err
+	}
+	if err := putBytes(tx, bucketWeek, key, c.Head.encode()); err != nil {
+		return false, err
+	}
+	if _, err := storeWeekItem(tx, ch, c, now); err != nil {
+		return false, err
+	}
+	if err := storeHolders(tx, ch, c); err != nil {
+		return false, err
+	}
+	if err := markDue(tx, ch.Account, c.Groups); err != nil {
+		return false, err
+	}
+	return true, followClaims(tx, ch, c)
+}
+
+// noteWeek writes a newer version of the same content, or opens an item about content that was not stored.
+func noteWeek(tx *bbolt.Tx, ch Channel, c Change, now time.Time) (wrote bool, err error) {
+	if c.Item != nil {
+		return openItem(tx, ch.Account, *c.Item, now)
+	}
+	return true, putBytes(tx, bucketWeek, PlaceOf(c.Week).key(ch), c.Head.encode())
+}
+
+// storeWeekItem opens, changes or closes what a person must decide of the week as a whole.
+func storeWeekItem(tx *bbolt.Tx, ch Channel, c Change, now time.Time) (wrote bool, err error) {
+	if c.Item == nil {
+		return true, closeItem(tx, ch.Account, WeekSubject(ch, c.Week.ID), "a good version was taken in", now)
+	}
+	return openItem(tx, ch.Account, *c.Item, now)
+}
+
+// replaceContent stores the content and keeps the former one.
+func replaceContent(tx *bbolt.Tx, ch Channel, c Change) error {
+	p := PlaceOf(c.Week)
+	if c.Old != nil {
+		old := PlaceOf(*c.Old)
+		if err := put(tx, bucketFormer, number(p.key(ch), c.Head.Sequence-1), *c.Old); err != nil {
+			return err
+		}
+		if old != p {
+			if err := remove(tx, bucketWeek, old.key(ch)); err != nil {
+				return err
+			}
+			if err := remove(tx, bucketContent, old.key(ch)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := putBytes(tx, bucketPlace, text(ch.key(), p.ID), []byte(p.First.String())); err != nil {
+		return err
+	}
+	return put(tx, bucketContent, p.key(ch), c.Week)
+}
+
+func holderKey(ch Channel, entry string, p Place) []byte {
+	return text(ch.key(), entry, p.First.String(), p.ID)
+}
+
+// storeHolders keeps the index that tells which approved weeks hold an entry.
+func storeHolders(tx *bbolt.Tx, ch Channel, c Change) error {
+	if c.Old != nil && c.Old.State == tracker.Approved {
+		for _, e := range c.Old.Entries {
+			if err := remove(tx, bucketHolder, holderKey(ch, e.ID, PlaceOf(*c.Old))); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Week.State != tracker.Approved {
+		return nil
+	}
+	for _, e := range c.Week.Entries {
+		if err := putBytes(tx, bucketHolder, holderKey(ch, e.ID, PlaceOf(c.Week)), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// followClaims makes every group due under which an entry of the old or the new content is recorded,
+// and keeps the list of billed entries that their week no longer holds.
+func followClaims(tx *bbolt.Tx, ch Channel, c Change) error {
+	held := map[string]bool{}
+	for _, e := range c.Week.Entries {
+		held[e.ID] = true
+	}
+	entries := c.Week.Entries
+	if c.Old != nil {
+		entries = slices.Concat(entries, c.Old.Entries)
+	}
+	for _, e := range entries {
+		claim, err := claimOf(tx, ch.Tracker, e.ID)
+		if err != nil {
+			return err
+		}
+		if claim == nil {
+			continue
+		}
+		if err := touch(tx, claim.Account, claim.Reference); err != nil {
+			return err
+		}
+		if err := storeVanished(tx, ch, c, e, held[e.ID], *claim); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func storeVanished(tx *bbolt.Tx, ch Channel, c Change, e tracker.Entry, held bool, claim Claim) error {
+	key := text(ch.key(), e.ID)
+	if held || !c.Week.Derived {
+		return remove(tx, bucketVanished, key)
+	}
+	return put(tx, bucketVanished, key, Vanished{claim.Reference, c.Week.Member, e})
+}

@@ -1,0 +1,223 @@
+package state
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// SchemaVersion is the version of everything that this file declares. A file with a newer one is
+// refused; there is no older one yet.
+const SchemaVersion = 1
+
+// The buckets, their keys and their values. A channel is a tracker account, an accounting account and a
+// reference prefix; account alone is an accounting account. Times are nanoseconds since 1970, big-endian,
+// so that byte order is time order; days are text such as 2026-11-02; other text is escaped and ended by
+// [text], so that keys sort by their parts. Values are JSON except where they are said to be bytes, and
+// every value is sealed by [seal].
+//
+//	meta       name                             → schema version, instance, clock
+//	channel    channel                          → mode, what was read, fingerprint of the settings
+//	watermark  channel                          → the newest change taken in
+//	heartbeat  channel                          → the last pass
+//	slice      channel, range, first day        → (bytes) a backfill slice that is done
+//	week       channel, first day, week id      → (bytes) version, state, digest, sequence
+//	content    channel, first day, week id      → the week as last taken in
+//	former     channel, first day, id, sequence → the week as it was before
+//	place      channel, week id                 → (bytes) first day of its period
+//	holder     channel, entry id, day, week id  → (bytes) an approved week holds the entry
+//	unread     channel, week id                 → first seen, reason
+//	vanished   channel, entry id                → a billed entry that its week no longer holds
+//	pin        channel, client id               → the line of the customer list that it matched
+//	claim      tracker account, entry id        → account and reference under which it is recorded
+//	group      account, reference               → what the group is, and why it is done
+//	due        account, reference               → (bytes) mark
+//	receipt    account, document                → what was billed, and the answer
+//	key        account, key                     → first seen, digest, outcome
+//	frozen     account, key                     → request and contents of a key without an outcome
+//	expiry     first seen, account, key         → (bytes) nothing
+//	item       account, subject                 → what a person must decide, or decided
+//	event      account, subject, number         → what happened
+//
+// Every key with an outcome has exactly one row in expiry, written and deleted in the same transaction;
+// every key without one has exactly one in frozen. A week has one row in week, content and place each.
+var (
+	bucketMeta      = []byte("meta")
+	bucketChannel   = []byte("channel")
+	bucketWatermark = []byte("watermark")
+	bucketHeartbeat = []byte("heartbeat")
+	bucketSlice     = []byte("slice")
+	bucketWeek      = []byte("week")
+	bucketContent   = []byte("content")
+	bucketFormer    = []byte("former")
+	bucketPlace     = []byte("place")
+	bucketHolder    = []byte("holder")
+	bucketUnread    = []byte("unread")
+	bucketVanished  = []byte("vanished")
+	bucketPin       = []byte("pin")
+	bucketClaim     = []byte("claim")
+	bucketGroup     = []byte("group")
+	bucketDue       = []byte("due")
+	bucketReceipt   = []byte("receipt")
+	bucketKey       = []byte("key")
+	bucketFrozen    = []byte("frozen")
+	bucketExpiry    = []byte("expiry")
+	bucketItem      = []byte("item")
+	bucketEvent     = []byte("event")
+)
+
+// buckets lists every bucket; a file without one of them is damaged.
+func buckets() [][]byte {
+	return [][]byte{
+		bucketMeta, bucketChannel, bucketWatermark, bucketHeartbeat, bucketSlice, bucketWeek, bucketContent,
+		bucketFormer, bucketPlace, bucketHolder, bucketUnread, bucketVanished, bucketPin, bucketClaim, bucketGroup,
+		bucketDue, bucketReceipt, bucketKey, bucketFrozen, bucketExpiry, bucketItem, bucketEvent,
+	}
+}
+
+// ascending says which buckets are filled from the left, in the order of weeks or of time, so that
+// their pages can be filled up.
+func ascending(bucket []byte) bool {
+	switch string(bucket) {
+	case "week", "content", "key", "expiry", "receipt", "group":
+		return true
+	}
+	return false
+}
+
+// bucketOf returns a bucket that is ready to be written to.
+func bucketOf(tx *bbolt.Tx, name []byte) *bbolt.Bucket {
+	b := tx.Bucket(name)
+	if ascending(name) {
+		b.FillPercent = 0.9
+	}
+	return b
+}
+
+// text appends s as one part of a key: zero bytes are escaped, and the end is marked by a pair that
+// sorts before everything else, so that "a" comes before "a\x00" and before "ab".
+func text(key []byte, parts ...string) []byte {
+	for _, s := range parts {
+		for i := range len(s) {
+			if key = append(key, s[i]); s[i] == 0 {
+				key = append(key, 0xff)
+			}
+		}
+		key = append(key, 0, 0)
+	}
+	return key
+}
+
+// cut takes the first part that [text] wrote off key. It returns an error where there is none.
+func cut(key []byte) (part string, rest []byte, err error) {
+	var out []byte
+	for i := 0; i+1 < len(key); i++ {
+		switch {
+		case key[i] != 0:
+			out = append(out, key[i])
+		case key[i+1] == 0:
+			return string(out), key[i+2:], nil
+		default:
+			out = append(out, 0)
+			i++
+		}
+	}
+	return "", nil, fmt.Errorf("%w: key %q has no end", ErrDamaged, key)
+}
+
+// moment appends a time as one part of a key.
+func moment(key []byte, t time.Time) []byte {
+	return binary.BigEndian.AppendUint64(key, uint64(t.UnixNano()))
+}
+
+// number appends a count as one part of a key.
+func number(key []byte, n uint64) []byte { return binary.BigEndian.AppendUint64(key, n) }
+
+// format is the first byte of every value.
+const format = 1
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// seal puts the format byte and a CRC-32C before payload. bbolt has no checksum over its data pages,
+// so without it flipped bits would be read as facts.
+func seal(payload []byte) []byte {
+	value := make([]byte, 5, 5+len(payload))
+	value[0] = format
+	binary.BigEndian.PutUint32(value[1:], crc32.Checksum(payload, castagnoli))
+	return append(value, payload...)
+}
+
+// unseal checks value and returns its payload, which dies with the transaction.
+func unseal(value []byte) ([]byte, error) {
+	if len(value) < 5 || value[0] != format {
+		return nil, fmt.Errorf("%w: unknown format of a value", ErrDamaged)
+	}
+	payload := value[5:]
+	if binary.BigEndian.Uint32(value[1:]) != crc32.Checksum(payload, castagnoli) {
+		return nil, fmt.Errorf("%w: a value does not match its checksum", ErrDamaged)
+	}
+	return payload, nil
+}
+
+// put writes v as JSON.
+func put(tx *bbolt.Tx, bucket, key []byte, v any) error {
+	payload, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("%s %q: %w", bucket, key, err)
+	}
+	return putBytes(tx, bucket, key, payload)
+}
+
+// putBytes writes payload as it is.
+func putBytes(tx *bbolt.Tx, bucket, key, payload []byte) error {
+	if err := bucketOf(tx, bucket).Put(key, seal(payload)); err != nil {
+		return fmt.Errorf("%s %q: %w", bucket, key, err)
+	}
+	return nil
+}
+
+// get reads JSON into v and reports whether there was a row.
+func get(tx *bbolt.Tx, bucket, key []byte, v any) (bool, error) {
+	value := tx.Bucket(bucket).Get(key)
+	if value == nil {
+		return false, nil
+	}
+	return true, decode(bucket, key, value, v)
+}
+
+// getBytes returns the payload of a row, nil where there is none.
+func getBytes(tx *bbolt.Tx, bucket, key []byte) ([]byte, error) {
+	value := tx.Bucket(bucket).Get(key)
+	if value == nil {
+		return nil, nil
+	}
+	payload, err := unseal(value)
+	if err != nil {
+		return nil, fmt.Errorf("%s %q: %w", bucket, key, err)
+	}
+	return payload, nil
+}
+
+// decode reads a value that a cursor or Get returned.
+func decode(bucket, key, value []byte, v any) error {
+	payload, err := unseal(value)
+	if err != nil {
+		return fmt.Errorf("%s %q: %w", bucket, key, err)
+	}
+	if err := json.Unmarshal(payload, v); err != nil {
+		return fmt.Errorf("%w: %s %q: %v", ErrDamaged, bucket, key, err)
+	}
+	return nil
+}
+
+// remove deletes a row; a row that is not there is no error.
+func remove(tx *bbolt.Tx, bucket, key []byte) error { return tx.Bucket(bucket).Delete(key) }
+
+// ErrDamaged means that the file holds what no release of this program wrote. Nothing may be billed
+// from it; a backup or a rebuild is the way out.
+var ErrDamaged = errors.New("state file is damaged")

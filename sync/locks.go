@@ -1,0 +1,41 @@
+package sync
+
+import (
+	"slices"
+	"sync"
+)
+
+// locks is one lock a reference, shared by passes, backfills and people. The zero locks is ready to use.
+type locks struct {
+	mu   sync.Mutex
+	held map[string]*sync.Mutex
+}
+
+// lock takes the locks of all names, always in the same order, and returns what gives them back.
+func (l *locks) lock(names []string) (unlock func()) {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	names = slices.Compact(names)
+	taken := make([]*sync.Mutex, len(names))
+	for i, name := range names {
+		taken[i] = l.of(name)
+		taken[i].Lock()
+	}
+	return func() {
+		for _, m := range taken {
+			m.Unlock()
+		}
+	}
+}
+
+func (l *locks) of(name string) *sync.Mutex {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == nil {
+		l.held = map[string]*sync.Mutex{}
+	}
+	if l.held[name] == nil {
+		l.held[name] = &sync.Mutex{}
+	}
+	return l.held[name]
+}

@@ -1,0 +1,313 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tidemark/state"
+	"tidemark/sync/civil"
+	"tidemark/sync/tracker"
+)
+
+// longestPeriod is how far before a day the period that holds it may have begun: trackers know
+// periods of up to a month.
+const longestPeriod = 31
+
+// unreadFor is how long a record may stay unread before it is a person's.
+const unreadFor = 24 * time.Hour
+
+// pull takes in what changed. The watermark moves only when the whole traversal ended well.
+func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error {
+	e.pulling.Lock()
+	defer e.pulling.Unlock()
+	standing, err := e.store.Standing(e.channel, now)
+	if err != nil {
+		return err
+	}
+	if err := e.followSettings(standing, report); err != nil {
+		return err
+	}
+	query, err := e.query(standing, now)
+	if err != nil {
+		return err
+	}
+	t := traversal{Engine: e, query: query, report: report, announced: map[string]bool{}}
+	if err := t.run(ctx); err != nil {
+		return err
+	}
+	if err := t.readUnread(ctx); err != nil {
+		return err
+	}
+	if err := e.store.AdvanceWatermark(e.channel, t.newest); err != nil {
+		return err
+	}
+	e.faults.Hit("watermark-moved")
+	return e.store.ChangeStanding(e.channel, now, func(st *state.Standing) {
+		st.Rules = e.rules.fingerprint()
+		if st.ReadFrom.IsZero() || e.rules.Start.Before(st.ReadFrom) {
+			st.ReadFrom = e.rules.Start
+		}
+	})
+}
+
+// query asks for what changed since the watermark less the overlap; for everything since start where
+// that was never read; without a change feed for what the look-back covers.
+func (e *Engine) query(st state.Standing, now time.Time) (tracker.Query, error) {
+	everything := tracker.Query{Now: now, First: civil.Period{First: e.rules.Start.AddDays(-longestPeriod)}}
+	if st.ReadFrom.IsZero() || e.rules.Start.Before(st.ReadFrom) {
+		return everything, nil
+	}
+	if !e.tracker.Traits().Feed {
+		return e.rollingQuery(now)
+	}
+	mark, err := e.store.Watermark(e.channel)
+	if err != nil || mark.IsZero() {
+		return everything, err
+	}
+	return tracker.Query{Now: now, Since: mark.Add(-e.rules.Overlap)}, nil
+}
+
+// rollingQuery covers the look-back before the last pass that ended well, so that nothing falls out of
+// it while the program rests.
+func (e *Engine) rollingQuery(now time.Time) (tracker.Query, error) {
+	heart, err := e.store.Heartbeat(e.channel)
+	from := now
+	if !heart.Previous.IsZero() && heart.Previous.Before(from) {
+		from = heart.Previous
+	}
+	first := todayOf(from, e.rules.Location).AddDays(-int(e.rules.Lookback.Hours() / 24))
+	return tracker.Query{Now: now, First: civil.Period{First: first}}, err
+}
+
+// traversal is one reading of the tracker.
+type traversal struct {
+	*Engine
+	query     tracker.Query
+	report    *Report
+	newest    time.Time       // change that was taken in, never ahead of the tracker's own clock
+	announced map[string]bool // records that were announced and could not be read
+}
+
+// run takes in every page.
+func (t *traversal) run(ctx context.Context) error {
+	for page, err := range t.tracker.Weeks(ctx, t.query) {
+		if err != nil {
+			return fmt.Errorf("tracker: %w", err)
+		}
+		t.faults.Hit("page-fetched")
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := t.takeIn(page); err != nil {
+			return err
+		}
+		t.faults.Hit("batch-stored")
+		t.note(page)
+	}
+	return ctx.Err()
+}
+
+// note remembers the newest change on a page. One that is ahead of the tracker's own clock counts as
+// that clock and is said; where the tracker tells no clock, the beginning of the pass is the limit.
+func (t *traversal) note(page tracker.Page) {
+	limit := page.Clock
+	if limit.IsZero() {
+		limit = t.query.Now
+	}
+	for _, w := range page.Weeks {
+		changed := w.Changed
+		if changed.After(limit) {
+			t.report.warn("week %s changed at %s, which is in the future", w.ID, changed.UTC().Format(time.RFC3339))
+			changed = limit
+		}
+		if changed.After(t.newest) {
+			t.newest = changed
+		}
+	}
+}
+
+// takeIn judges a page and stores it in one transaction.
+func (t *traversal) takeIn(page tracker.Page) error {
+	for _, text := range page.Notes {
+		t.report.warn("%s", text)
+	}
+	weeks := t.wanted(page.Weeks)
+	places := make([]state.Place, len(weeks))
+	for i, w := range weeks {
+		places[i] = state.PlaceOf(w)
+	}
+	heads, err := t.store.Heads(t.channel, places)
+	if err != nil {
+		return err
+	}
+	in := state.Intake{Now: t.query.Now}
+	for i, w := range weeks {
+		change, err := t.judge(w, heads[i])
+		if err != nil {
+			return err
+		}
+		if change != nil {
+			in.Weeks = append(in.Weeks, *change)
+		}
+	}
+	for _, u := range page.Unread {
+		t.announced[u.ID] = true
+		in.Unread = append(in.Unread, state.Unread{ID: u.ID, Reason: u.Reason})
+	}
+	t.report.Unread += len(page.Unread)
+	_, err = t.store.TakeIn(t.channel, in)
+	return err
+}
+
+// wanted leaves out weeks that ended before start, and sorts the others as the state does. Of two
+// records with one id on a page, the later one is what the tracker says now.
+func (t *traversal) wanted(weeks []tracker.Week) []tracker.Week {
+	last := map[string]int{}
+	for i, w := range weeks {
+		last[w.ID] = i
+	}
+	var kept []tracker.Week
+	for i, w := range weeks {
+		t.report.Weeks++
+		switch {
+		case w.Period.Last.Before(t.rules.Start):
+			t.report.BeforeStart++
+		case last[w.ID] == i:
+			kept = append(kept, examine(w))
+		}
+	}
+	slices.SortFunc(kept, func(a, b tracker.Week) int { return state.PlaceOf(a).Compare(state.PlaceOf(b)) })
+	return kept
+}
+
+// examine finds what makes a week as a whole impossible to bill.
+func examine(w tracker.Week) tracker.Week {
+	if w.Trouble != nil {
+		return w
+	}
+	seen := map[string]bool{}
+	for _, e := range w.Entries {
+		switch {
+		case !w.Period.Contains(e.Date):
+			w.Trouble = &tracker.Trouble{Kind: tracker.Ambiguous, Text: fmt.Sprintf("entry %s is of %s, which is outside of the week's period %s: mend it at the tracker", e.ID, e.Date, w.Period)}
+			return w
+		case seen[e.ID]:
+			w.Trouble = &tracker.Trouble{Kind: tracker.Ambiguous, Text: fmt.Sprintf("the week holds two entries with the id %s: mend it at the tracker", e.ID)}
+			return w
+		}
+		seen[e.ID] = true
+	}
+	return w
+}
+
+// judge decides what is done with one week and prepares what has to be stored; nil for nothing.
+func (t *traversal) judge(w tracker.Week, head *state.Head) (*state.Change, error) {
+	digest := weekDigest(w)
+	var old *tracker.Week
+	if head != nil && head.Digest.Recipe() != recipe {
+		stored, err := t.store.Content(t.channel, state.Place{First: head.First, ID: w.ID})
+		if err != nil {
+			return nil, err
+		}
+		old, head.Digest = &stored, weekDigest(stored)
+	}
+	verdict := Judge(head, w.Version, w.State, digest, t.tracker.Traits().Wide)
+	t.report.count(verdict)
+	next := state.Head{First: w.Period.First, Version: w.Version, State: w.State, Digest: digest, Sequence: 1}
+	switch verdict {
+	case Stored:
+		return t.replace(w, head, old, next)
+	case Noted:
+		next.Sequence = head.Sequence
+		return &state.Change{Week: w, Head: next, Noted: true}, nil
+	case Conflict:
+		return &state.Change{Week: w, Noted: true, Item: t.conflictItem(w, *head)}, nil
+	case Duplicate, Stale:
+	}
+	return nil, nil
+}
+
+func (e *Engine) replace(w tracker.Week, head *state.Head, old *tracker.Week, next state.Head) (*state.Change, error) {
+	change := state.Change{Week: w, Groups: e.groupsOf(w), Item: e.troubleItem(w)}
+	if head != nil {
+		next.Sequence = head.Sequence + 1
+		if old == nil {
+			stored, err := e.store.Content(e.channel, state.Place{First: head.First, ID: w.ID})
+			if err != nil {
+				return nil, err
+			}
+			old = &stored
+		}
+		change.Old = old
+		change.Groups = append(change.Groups, e.groupsOf(*old)...)
+	}
+	change.Head = next
+	return &change, nil
+}
+
+// readUnread asks by id for the records that could not be read before, and hands those of a day ago to
+// a person. An error here is the record's own: one that concerns the tracker has ended the traversal.
+func (t *traversal) readUnread(ctx context.Context) error {
+	unread, err := t.store.Unread(t.channel)
+	if err != nil || len(unread) == 0 {
+		return err
+	}
+	page, gone := tracker.Page{}, state.Intake{Now: t.query.Now}
+	var old []state.Conclusion
+	for _, u := range unread {
+		w, err := t.tracker.Week(ctx, u.ID)
+		switch {
+		case err == nil:
+			page.Weeks = append(page.Weeks, w)
+			gone.Gone = append(gone.Gone, u.ID)
+		case errors.Is(err, tracker.ErrGone) && !t.announced[u.ID]:
+			gone.Gone = append(gone.Gone, u.ID)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !t.query.Now.Before(u.First.Add(unreadFor)):
+			old = append(old, t.unreadItem(u))
+		}
+	}
+	if err := t.takeIn(page); err != nil {
+		return err
+	}
+	if _, err := t.store.TakeIn(t.channel, gone); err != nil {
+		return err
+	}
+	asked, err := t.store.Conclude(t.channel.Account, old, t.query.Now)
+	t.report.ask(asked)
+	return err
+}
+
+// followSettings makes the groups that were not billed due again when a setting that decides which
+// groups there are has changed.
+func (e *Engine) followSettings(st state.Standing, report *Report) error {
+	if st.Rules == e.rules.fingerprint() || st.Rules == "" {
+		return nil
+	}
+	report.warn("the settings that make groups have changed: everything that was not billed is decided again")
+	return e.regroup()
+}
+
+func (e *Engine) regroup() error {
+	err := e.store.Weeks(e.channel, civil.Period{}, func(w tracker.Week) error {
+		return e.store.MarkDue(e.channel.Account, e.groupsOf(w))
+	})
+	if err != nil {
+		return err
+	}
+	var old []state.Group
+	err = e.store.Groups(e.channel.Account, func(g state.Group) error {
+		if g.Channel == e.channel {
+			old = append(old, g)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return e.store.MarkDue(e.channel.Account, old)
+}

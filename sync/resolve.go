@@ -1,0 +1,238 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tidemark/state"
+	"tidemark/sync/accounting"
+)
+
+// resolveAll finds out what became of operations without an answer. Again says that something was.
+func (p *poster) resolveAll(ctx context.Context, tasks []*task) (again bool, err error) {
+	for part := range slices.Chunk(tasks, batch) {
+		if ctx.Err() != nil {
+			return false, nil
+		}
+		found, err := p.resolveBatch(ctx, part)
+		if err != nil {
+			return false, err
+		}
+		again = again || found
+	}
+	return again, nil
+}
+
+func (p *poster) resolveBatch(ctx context.Context, tasks []*task) (again bool, err error) {
+	unlock := p.locks.lock(references(tasks))
+	defer unlock()
+	for _, t := range tasks {
+		k := t.sit.Key
+		t.op = state.Operation{Reference: t.reference(), After: t.sit.Group.Operations - 1, Document: k.Document, Act: k.Act, Digest: k.Digest, Frozen: *t.sit.Frozen}
+	}
+	results := p.each(ctx, tasks, p.resolve)
+	for _, r := range results {
+		switch {
+		case r.answer != nil, r.conclusion != nil:
+			again = true
+		default:
+			p.report.Unknown++
+			p.open = true
+		}
+	}
+	return again, p.finish(results)
+}
+
+func (p *poster) resolve(ctx context.Context, t *task) result {
+	same := t.op.Digest == p.wantedOf(t)
+	r := result{}
+	switch {
+	case t.decision.Do == Verify:
+		r = p.verify(ctx, t)
+	case t.sit.Key.Unsent && !same: // row 3a
+		return p.dropped(t, "it was never sent, and something else is wanted now")
+	case t.sit.Key.Unsent: // row 3a
+		r = p.create(ctx, t)
+		if r.attempt != nil && r.attempt.unsent {
+			r.attempt = nil // known already
+		}
+	default: // rows 4 and 5
+		r = p.lookUp(ctx, t, same)
+	}
+	if r.answer != nil {
+		r.answer.Settles = same
+	}
+	return r
+}
+
+// wantedOf returns the digest of what the document of an open operation would bill now.
+func (p *poster) wantedOf(t *task) state.Digest {
+	c := t.kase
+	own := ownEntries(c.Documents)
+	_, added := c.compare()
+	if t.op.Act == state.Update {
+		return groupDigest(c.entriesOf(t.op.Document, added), own)
+	}
+	return groupDigest(added, own)
+}
+
+// lookUp asks the accounting system for the document of a create without an answer: rows 4 and 5.
+func (p *poster) lookUp(ctx context.Context, t *task, same bool) result {
+	if p.now().Before(p.endOf(t).Add(p.books.Traits().SettleAfter)) {
+		return result{}
+	}
+	reference := t.op.Frozen.Invoice.Reference
+	found, err := p.books.Find(ctx, reference)
+	switch {
+	case err != nil:
+		return result{err: fmt.Errorf("look-up: %w", err)}
+	case p.unfinished(t, found):
+		return p.send(ctx, t, false)
+	case len(found) > 0:
+		return p.adopt(t, found, false)
+	}
+	absent, r := p.surelyAbsent(ctx, t, same)
+	switch {
+	case !absent:
+		return r
+	case same:
+		return p.send(ctx, t, false)
+	default:
+		return p.dropped(t, "proven absent, and something else is wanted now")
+	}
+}
+
+// unfinished reports whether what was found is the document that an earlier attempt had begun.
+func (p *poster) unfinished(t *task, found []accounting.Receipt) bool {
+	done := t.op.Frozen.Progress
+	return len(found) == 1 && done.Document != "" && found[0].ID == done.Document &&
+		done.Done < len(t.op.Frozen.Request.Steps) && found[0].Status == accounting.Draft
+}
+
+// endOf returns when the last attempt ended. Of one that this process did not see, it is known only
+// that it ended before the process began.
+func (p *poster) endOf(t *task) time.Time {
+	if t.sit.Key.Ended.IsZero() {
+		return p.started
+	}
+	return t.sit.Key.Ended
+}
+
+// surelyAbsent decides whether a first empty look-up is proof. Where it is not, the result says what to
+// do: to ask again later, to send the same bytes while the system remembers the key, or to ask a person.
+func (p *poster) surelyAbsent(ctx context.Context, t *task, same bool) (bool, result) {
+	traits, k := p.books.Traits(), t.sit.Key
+	if !traits.Authoritative {
+		if same && p.now().Before(k.First.Add(traits.KeyMemory)) {
+			return true, result{}
+		}
+		c := p.asked(t, state.NotKnown, "an attempt got no answer ("+k.Error+"), and looking it up proves nothing: see whether an invoice "+t.op.Frozen.Invoice.Reference+" exists; if not, retry")
+		return false, result{conclusion: &c}
+	}
+	if traits.SearchLag == 0 {
+		again, err := p.books.Find(ctx, t.op.Frozen.Invoice.Reference)
+		switch {
+		case err != nil:
+			return false, result{err: fmt.Errorf("look-up: %w", err)}
+		case len(again) > 0:
+			return false, p.adopt(t, again, false)
+		}
+		return true, result{}
+	}
+	if k.Absent.IsZero() {
+		return false, result{err: p.store.NoteAbsent(p.channel.Account, k.Name, p.now())}
+	}
+	return !p.now().Before(k.Absent.Add(traits.SearchLag)), result{}
+}
+
+// verify reads the draft that an update without an answer was for: row 10.
+func (p *poster) verify(ctx context.Context, t *task) result {
+	traits, left := p.books.Traits(), t.op.Frozen.Left
+	now, err := p.books.Read(ctx, left.ID)
+	switch {
+	case errors.Is(err, accounting.ErrAbsent):
+		return p.giveUp(t, "it is gone")
+	case err != nil:
+		return result{err: fmt.Errorf("look-up: %w", err)}
+	case now.Untouched(left) && traits.GuardsDrafts:
+		if p.now().Before(p.endOf(t).Add(traits.SettleAfter)) {
+			return result{}
+		}
+		return p.update(ctx, t)
+	case now.Bills(t.op.Frozen.Invoice) && now.Status == accounting.Draft:
+		return result{deed: Updated, answer: p.answer(t, now, false)}
+	}
+	return p.giveUp(t, "it is neither as it was left nor as it was to become")
+}
+
+// giveUp hands an update to a person.
+func (p *poster) giveUp(t *task, why string) result {
+	c := p.asked(t, state.Changed, fmt.Sprintf("an update of invoice %s got no answer, and %s", t.op.Frozen.Left.ID, why))
+	c.Drop, c.Error = state.Dropped, why
+	return result{conclusion: &c}
+}
+
+// mendAll updates drafts in place: row 9. Each is read just before, and must be as it was left.
+func (p *poster) mendAll(ctx context.Context, tasks []*task) error {
+	for part := range slices.Chunk(tasks, batch) {
+		if ctx.Err() != nil {
+			return nil
+		}
+		var ready []*task
+		results := p.each(ctx, part, p.readDraft)
+		for _, r := range results {
+			if r.err == nil && r.conclusion == nil {
+				ready = append(ready, r.task)
+			}
+		}
+		if err := p.finish(results); err != nil {
+			return err
+		}
+		if len(ready) == 0 {
+			continue
+		}
+		if err := p.run(ctx, ready, p.update); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readDraft prepares the update of a draft, if it still is one and as we left it.
+func (p *poster) readDraft(ctx context.Context, t *task) result {
+	i := slices.IndexFunc(t.sit.Documents, func(d state.Document) bool { return d.Number == t.decision.Document })
+	doc := t.sit.Documents[i]
+	now, err := p.books.Read(ctx, doc.Receipt.ID)
+	switch {
+	case errors.Is(err, accounting.ErrAbsent):
+		c := p.asked(t, state.Changed, t.decision.Text+"invoice "+doc.Receipt.ID+" no longer exists: it was deleted")
+		return result{conclusion: &c}
+	case err != nil:
+		return result{err: fmt.Errorf("look-up: %w", err)}
+	case !now.Untouched(doc.Receipt):
+		c := p.asked(t, state.Changed, fmt.Sprintf("invoice %s is no longer the draft that was left: it is %s, %s", now.ID, now.Status, now.Currency.Format(now.Net)))
+		return result{conclusion: &c}
+	}
+	if err := p.prepare(t, Customer{Customer: doc.Customer, Tax: doc.Tax}, state.Update); err != nil {
+		c := p.rejected(t, err)
+		return result{conclusion: &c}
+	}
+	t.op.Frozen.Left = doc.Receipt
+	return result{}
+}
+
+// update sends the frozen update of a draft.
+func (p *poster) update(ctx context.Context, t *task) result {
+	if ctx.Err() != nil {
+		return result{}
+	}
+	ctx, cancel := stopLate(ctx)
+	defer cancel()
+	f := t.op.Frozen
+	receipt, err := p.books.Update(ctx, p.keyOf(t), f.Request, f.Left)
+	p.faults.Hit("update-sent")
+	return p.answered(t, receipt, err, Updated, true)
+}
