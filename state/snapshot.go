@@ -1,0 +1,37 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"go.etcd.io/bbolt"
+)
+
+// Snapshot is a copy of the state as it was at one moment. What is written to it is forgotten.
+type Snapshot struct {
+	*Store
+	folder string
+}
+
+// Snapshot copies the state into a folder of its own, for a look at what would happen.
+func (s *Store) Snapshot() (*Snapshot, error) {
+	folder, err := os.MkdirTemp("", "tidemark-plan-")
+	if err != nil {
+		return nil, fmt.Errorf("state snapshot: %w", err)
+	}
+	path := filepath.Join(folder, "snapshot.db")
+	err = s.view(func(tx *bbolt.Tx) error { return tx.CopyFile(path, 0o600) })
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("state snapshot: %w", err), os.RemoveAll(folder))
+	}
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("state snapshot: %w", err), os.RemoveAll(folder))
+	}
+	return &Snapshot{&Store{db: db}, folder}, nil
+}
+
+// Discard removes the copy.
+func (s *Snapshot) Discard() error { return errors.Join(s.db.Close(), os.RemoveAll(s.folder)) }
