@@ -130,53 +130,6 @@ func (b *books) scan(f *file) error {
 	return nil
 }
 
-func (b *books) declare(word, rest, prefix string, text []byte, place string) {
-	switch word {
-	case "account":
-		name := declared(rest)
-		if prefix != "" {
-			name = prefix + ":" + name
-		}
-		b.accounts[name] = true
-	case "tag":
-		b.tags[declared(rest)] = true
-	case "decimal-mark":
-		if strings.HasPrefix(rest, ",") {
-			b.commas[""] = place
-		}
-	case "commodity", "D":
-		b.declareCommodity(word, declared(rest), string(text), place)
-	}
-}
-
-// declareCommodity reads "commodity EUR", "commodity 1000.00 EUR" and a format line below either.
-func (b *books) declareCommodity(word, sample, text, place string) {
-	symbol := strings.Trim(sample, "\"-+.,' "+digits)
-	if word == "commodity" {
-		b.commodities[symbol] = true
-	}
-	samples := []string{sample}
-	for line := range strings.Lines(text) {
-		if format, ok := strings.CutPrefix(strings.TrimSpace(line), "format"); ok {
-			samples = append(samples, declared(format))
-		}
-	}
-	for _, s := range samples {
-		if n := strings.LastIndexAny(s, ".,"); n >= 0 && s[n] == ',' {
-			b.commas[symbol] = place
-		}
-	}
-}
-
-// declared cuts a comment off a declared name.
-func declared(rest string) string {
-	name, _, _ := strings.Cut(rest, ";")
-	if account, _, ok := cutAccount(name); ok {
-		name = account
-	}
-	return strings.TrimSpace(name)
-}
-
 func (b *books) include(from *file, pattern, place string) error {
 	format, glob, named := strings.Cut(pattern, ":")
 	switch {

@@ -280,6 +280,7 @@ func TestFindSeesWhatAPersonMade(t *testing.T) {
 		"posting cleared":   {"    income:fees", "  * income:fees", accounting.Edited, ""},
 		"no currency":       {"-250.00 EUR", "-250.00", accounting.Edited, ""},
 		"unbalanced":        {"-250.00 EUR", "-251.00 EUR", accounting.Edited, ""},
+		"cleared nonsense":  {head + " | Website", strings.Replace(head, "!", "*", 1) + "\n    ????\n    ;", accounting.Final, ""},
 		"nonsense":          {"    income:fees", "    ????\n    income:fees", accounting.Edited, ""},
 	}
 	for name, test := range tests {
@@ -354,8 +355,9 @@ func TestFindFollowsIncludes(t *testing.T) {
 			must(t, os.Mkdir(filepath.Dir(old), 0o755))
 			put(t, old, "include ../books.journal\n"+content(t, path))
 			line = strings.Replace(line, "DIR", filepath.Dir(path), 1)
+			put(t, filepath.Join(filepath.Dir(old), ".copy.journal"), content(t, path))
 			put(t, filepath.Join(filepath.Dir(path), "bank.csv"), "2026-11-08,ts-1\n")
-			put(t, path, line+"\ninclude rules:bank.rules\ninclude bank.csv\n")
+			put(t, path, "\uFEFF"+line+"\ninclude rules:bank.rules\ninclude bank.csv\n")
 			if found := find(t, j, "ts-1"); len(found) != 1 {
 				t.Errorf("Find = %d hits, want 1", len(found))
 			}

@@ -102,6 +102,23 @@ func TestHostileTextCannotChangeTheBooks(t *testing.T) {
 	}
 }
 
+func TestTextLosesItsMeaningAndKeepsItsSense(t *testing.T) {
+	tests := map[string]string{
+		"a; b":                  "a, b",
+		"8:30 | x":              "8∶30 / x",
+		"[2026-01-01] {x}":      "(2026-01-01) (x)",
+		" a\r\n\tb\x00\x1bc  ":  "a b c",
+		"\u202Eabc\u2069\uFEFF": "abc",
+		"O'Keefe & Söhne €":     "O'Keefe & Söhne €",
+		"\xff":                  "\uFFFD",
+	}
+	for text, want := range tests {
+		if got := clean(text, 100); got != want {
+			t.Errorf("clean(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestLongTextIsCutBetweenRunes(t *testing.T) {
 	for limit := 8; limit < 24; limit++ {
 		got := clean(strings.Repeat("a€🎉", 20), limit)

@@ -108,7 +108,7 @@ func (j *Journal) attempt(ctx context.Context, want frozen, ask revise) (account
 	if err := b.files[0].clearLeftovers(); err != nil {
 		return none, notSent(err)
 	}
-	if place := b.comma(string(want.currency)); place != "" {
+	if place := b.comma(want.currency); place != "" {
 		return none, notSent(fmt.Errorf("%s: asks for a decimal comma, which would change what is written with a point: invoices need books with a decimal point", place))
 	}
 	r, err := ask(b, want)
@@ -150,14 +150,6 @@ func (f *file) swapIncluded(ctx context.Context, next []byte) error {
 	return f.swap(next)
 }
 
-// comma returns the place that asks for a decimal comma in currency; empty where none does.
-func (b *books) comma(currency string) string {
-	if place := b.commas[""]; place != "" {
-		return place
-	}
-	return b.commas[currency]
-}
-
 // frozen is the one transaction of a request.
 type frozen struct {
 	parsed
@@ -182,33 +174,6 @@ func thaw(req accounting.Request) (frozen, error) {
 		return frozen{}, rejected("the request is not a pending transaction with a reference")
 	}
 	return frozen{p, p.code, p.postings[0].currency, body}, nil
-}
-
-// declarations returns the directives that the transaction needs and the books do not have yet.
-func (j *Journal) declarations(b *books, want frozen) []byte {
-	if !j.declare {
-		return nil
-	}
-	var out bytes.Buffer
-	add := func(word, name string, known map[string]bool) {
-		if !known[name] {
-			fmt.Fprintf(&out, "%s %s\n", word, name)
-			known[name] = true
-		}
-	}
-	for _, p := range want.postings {
-		add("account", p.account, b.accounts)
-	}
-	add("commodity", string(want.currency), b.commodities)
-	for _, name := range []string{tagReference, tagCustomer, tagPeriod, tagDue, tagTax} {
-		if bytes.Contains(want.body, []byte("; "+name+": ")) {
-			add("tag", name, b.tags)
-		}
-	}
-	if out.Len() > 0 {
-		out.WriteByte('\n')
-	}
-	return out.Bytes()
 }
 
 // appended returns the file with the transaction behind it, after an empty line.

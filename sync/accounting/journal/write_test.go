@@ -260,6 +260,19 @@ func TestDeclareCanBeTurnedOff(t *testing.T) {
 	}
 }
 
+func TestWhatIsDeclaredIsNotDeclaredAgain(t *testing.T) {
+	j, path := fresh(t)
+	own := "apply account assets\naccount receivable:acme  ; ours\nend apply account\n" +
+		"account income:fees \t; type:R\naccount liabilities:vat\ncommodity 1,000.00 EUR  ; euros\ntag reference\ntag customer\ntag period\ntag due\ntag tax\n\n"
+	put(t, path, own)
+	create(t, j, invoice("ts-1"))
+	body := string(prepare(t, j, invoice("ts-1")).Steps[0].Body)
+	if diff := cmp.Diff(own+body, content(t, path)); diff != "" {
+		t.Errorf("books (-want +got):\n%s", diff)
+	}
+	run(t, "hledger", "-f", path, "check", "--strict")
+}
+
 func TestUpdateRefusesWhatAPersonTouched(t *testing.T) {
 	tests := map[string]struct{ before, after string }{
 		"cleared":    {"2026-11-08 !", "2026-11-08 *"},
@@ -350,6 +363,7 @@ func TestNoRequestMakesMoreThanADraft(t *testing.T) {
 		"cleared posting":  strings.Replace(draft, "    a", "    * a", 1),
 		"two":              draft + "\n" + strings.ReplaceAll(draft, "!", "*"),
 		"with a directive": "include /etc/passwd\n" + draft,
+		"more behind it":   draft + "; reference: ts-2\n",
 		"no line end":      strings.TrimSuffix(draft, "\n"),
 		"empty":            "",
 	}
