@@ -37,7 +37,7 @@ func readBooks(path string) (*books, error) {
 	}
 	target, err := resolve(path)
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, err
 	}
 	main := &file{name: path, real: target}
 	b.files = append(b.files, main)
@@ -48,10 +48,7 @@ func readBooks(path string) (*books, error) {
 	if err == nil {
 		err = b.scan(main)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
-	}
-	return b, nil
+	return b, err
 }
 
 // resolve follows links. A link that leads nowhere is an error and not missing books: what it leads

@@ -73,7 +73,7 @@ func (j *Journal) Find(ctx context.Context, reference string) ([]accounting.Rece
 	}
 	b, err := readBooks(j.path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("journal: %w", err)
 	}
 	var receipts []accounting.Receipt
 	for _, h := range b.find(reference) {
