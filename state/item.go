@@ -41,12 +41,12 @@ const (
 // Status is where an item stands.
 type Status string
 
-// The statuses of an item. All but an open one were decided by a person.
+// The statuses of an item. All but an undecided one were decided by a person.
 const (
-	Open    Status = "open"
-	Held    Status = "held"    // left alone until a date
-	Settled Status = "settled" // handled by hand
-	Skipped Status = "skipped" // never to be billed
+	Undecided Status = "open"
+	Held      Status = "held"    // left alone until a date
+	Settled   Status = "settled" // handled by hand
+	Skipped   Status = "skipped" // never to be billed
 )
 
 // Totals are hours and money.

@@ -33,5 +33,8 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 	return &Snapshot{&Store{db: db}, folder}, nil
 }
 
+// Path returns where the copy is.
+func (s *Snapshot) Path() string { return filepath.Join(s.folder, "snapshot.db") }
+
 // Discard removes the copy.
 func (s *Snapshot) Discard() error { return errors.Join(s.db.Close(), os.RemoveAll(s.folder)) }

@@ -13,7 +13,7 @@ import (
 // ask makes the item for a question about a group. What a person accepted before stays known.
 func (p *poster) ask(c Case, kind state.Kind, text string) *state.Item {
 	i := &state.Item{
-		Subject: c.Group.Reference, Kind: kind, Status: state.Open, Sync: p.rules.Name, Channel: p.channel,
+		Subject: c.Group.Reference, Kind: kind, Status: state.Undecided, Sync: p.rules.Name, Channel: p.channel,
 		Title:  heading(c.Group, c.Content.Entries, c.Documents),
 		Text:   text,
 		Billed: billedTotals(c.Documents, c.Group.Currency),
@@ -82,7 +82,7 @@ func where(w tracker.Week) string {
 
 func (e *Engine) weekItem(w tracker.Week, kind state.Kind, text string) *state.Item {
 	return &state.Item{
-		Subject: state.WeekSubject(e.channel, w.ID), Kind: kind, Status: state.Open, Sync: e.rules.Name, Channel: e.channel,
+		Subject: state.WeekSubject(e.channel, w.ID), Kind: kind, Status: state.Undecided, Sync: e.rules.Name, Channel: e.channel,
 		Title: w.Member.Label() + ", " + period(w.Period), Text: text, Week: w.ID, Wanted: state.Totals{Seconds: secondsOf(w)},
 		Digest: weekDigest(w),
 	}
@@ -101,7 +101,7 @@ func secondsOf(w tracker.Week) (sum int64) {
 func (e *Engine) unreadItem(u state.Unread) state.Conclusion {
 	subject := state.UnreadSubject(e.channel, u.ID)
 	return state.Conclusion{Reference: subject, Item: &state.Item{
-		Subject: subject, Kind: state.Unreadable, Status: state.Open, Sync: e.rules.Name, Channel: e.channel,
+		Subject: subject, Kind: state.Unreadable, Status: state.Undecided, Sync: e.rules.Name, Channel: e.channel,
 		Title: u.ID, Text: u.Reason,
 	}}
 }

@@ -153,7 +153,7 @@ func (p *poster) listed(t *task) state.Listed {
 func (p *poster) listItem(kind state.Kind, list []state.Listed, why string) state.Conclusion {
 	subject := state.ListSubject(p.channel, kind)
 	i := &state.Item{
-		Subject: subject, Kind: kind, Status: state.Open, Sync: p.rules.Name, Channel: p.channel,
+		Subject: subject, Kind: kind, Status: state.Undecided, Sync: p.rules.Name, Channel: p.channel,
 		Title: fmt.Sprintf("%d invoices, %s", len(list), sums(list)), Text: why, List: list,
 	}
 	for _, l := range list {

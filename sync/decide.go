@@ -103,7 +103,7 @@ func (c Case) unknown() bool { return c.Key != nil && c.Key.Outcome == state.Unk
 // was billed, or what was waited for has come. What a person settled or skipped is not touched by it.
 func (c Case) answered() string {
 	i := c.Item
-	if i == nil || i.Status != state.Open || i.Accepted != "" {
+	if i == nil || i.Status != state.Undecided || i.Accepted != "" {
 		return ""
 	}
 	switch i.Kind {
@@ -128,7 +128,7 @@ func (c Case) row1() Decision {
 	switch {
 	case i.Status == state.Held && today.Before(i.Until):
 		return Decision{Do: Leave}
-	case i.Status == state.Held, i.Status == state.Open:
+	case i.Status == state.Held, i.Status == state.Undecided:
 		if now := c.open(); now.Do == Ask {
 			return now
 		}

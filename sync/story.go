@@ -136,7 +136,7 @@ func (e *Engine) Status(now time.Time) (s Status, err error) {
 func (e *Engine) countReview(s *Status) error {
 	items, err := e.store.Items(e.channel.Account)
 	for _, i := range items {
-		if i.Channel != e.channel || i.Status != state.Open {
+		if i.Channel != e.channel || i.Status != state.Undecided {
 			continue
 		}
 		s.Review++

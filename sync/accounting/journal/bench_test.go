@@ -10,7 +10,7 @@ import (
 	"tidemark/sync/accounting"
 )
 
-// books1 is about one megabyte, which is some two thousand invoices; books50 is fifty times that.
+// books1 is about one megabyte, which is some 1,500 invoices; books50 is fifty times that.
 const (
 	books1  = 1 << 20
 	books50 = 50 << 20

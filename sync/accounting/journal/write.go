@@ -131,8 +131,11 @@ func (j *Journal) attempt(ctx context.Context, want frozen, ask revise) (account
 	default:
 		err = r.file.swapIncluded(ctx, r.data)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, accounting.ErrNotSent):
 		return none, err
+	case err != nil:
+		return none, fmt.Errorf("journal: %s: %w", r.file.name, err)
 	}
 	return seen[0].receipt(), nil
 }

@@ -1,0 +1,511 @@
+package sync
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"tidemark/state"
+	"tidemark/sync/accounting"
+	"tidemark/sync/civil"
+	"tidemark/sync/tracker"
+)
+
+var (
+	histories = flag.Int("histories", 2000, "random histories of the model test")
+	seed      = flag.Uint64("seed", 0, "seed of the first history; 0 takes one from the clock")
+)
+
+// TestRandomHistories plays random histories against what must hold whatever happens. A history that
+// fails is played again by its own seed: go test ./sync -run RandomHistories -histories 1 -seed N.
+func TestRandomHistories(t *testing.T) {
+	first := *seed
+	if first == 0 {
+		first = uint64(time.Now().UnixNano())
+	}
+	t.Logf("%d histories, first seed %d", *histories, first)
+	count := *histories
+	if testing.Short() {
+		count = min(count, 100)
+	}
+	for i := range uint64(count) {
+		t.Run(fmt.Sprint(first+i), func(t *testing.T) {
+			t.Parallel()
+			play(t, first+i)
+		})
+	}
+}
+
+// world is everything that a history happens in.
+type world struct {
+	t       *testing.T
+	rnd     *rand.Rand
+	path    string
+	clock   time.Time
+	tracker *peerTracker
+	books   *watchedBooks
+	store   *state.Store
+	engine  *Engine
+	rules   Settings
+	former  map[string]tracker.Week // what each week was before its last change
+	serial  int                     // of the next entry
+	log     []string
+	lives   int // how often the state began anew: keys are counted from the beginning then
+}
+
+func play(t *testing.T, seed uint64) {
+	w := newWorld(t, seed)
+	defer func() {
+		if t.Failed() {
+			for _, line := range w.log {
+				t.Log(line)
+			}
+		}
+	}()
+	for range 10 + w.rnd.IntN(30) {
+		w.step()
+		w.check()
+		if t.Failed() {
+			return
+		}
+	}
+	w.quiet()
+	w.checkQuiet()
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{
+		t: t, rnd: rand.New(rand.NewPCG(seed, 1)), path: filepath.Join(t.TempDir(), "tidemark.db"),
+		clock: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC), tracker: newPeerTracker(), former: map[string]tracker.Week{},
+	}
+	w.tracker.size = 1 + w.rnd.IntN(4)
+	w.tracker.traits = tracker.Traits{Feed: w.chance(70), Wide: w.chance(30)}
+	w.books = &watchedBooks{peerBooks: newPeerBooks(), world: w, bodies: map[string]string{}}
+	if w.chance(40) {
+		w.books.traits.SearchLag = time.Hour
+		w.books.traits.SettleAfter = 10 * time.Minute
+	}
+	if w.chance(15) {
+		w.books.traits.Authoritative = false
+		w.books.traits.KeyMemory = time.Hour
+	}
+	w.rules = Settings{
+		Name: "model", Prefix: "ts-", Location: time.UTC, Overlap: 48 * time.Hour, TTL: 72 * time.Hour,
+		Lookback: 100 * 24 * time.Hour, Start: civil.Date{Year: 2026, Month: 10, Day: 5}, Per: PerProject,
+		Settle: time.Duration(w.rnd.IntN(2)) * time.Hour, WaitAtMost: 14 * 24 * time.Hour, Lines: LineEntry, DueDays: 14,
+		Corrections: Window, Late: LateReview, MaxNew: 200, Workers: 1 + w.rnd.IntN(4),
+		Customers: []Customer{{Client: "client-0", Customer: "c0"}, {Client: "client-1", Customer: "c1"}},
+	}
+	w.open()
+	t.Cleanup(func() { _ = w.store.Close() })
+	return w
+}
+
+func (w *world) chance(percent int) bool { return w.rnd.IntN(100) < percent }
+
+func (w *world) say(format string, args ...any) {
+	w.log = append(w.log, w.clock.Format("01-02 15:04:05 ")+fmt.Sprintf(format, args...))
+}
+
+func (w *world) must(err error) {
+	if err != nil {
+		w.t.Helper()
+		w.t.Fatalf("%v", err)
+	}
+}
+
+// open opens the state as the program does at its start.
+func (w *world) open() {
+	store, err := state.Open(w.path, state.Options{NoProbe: true, NoSync: true})
+	w.must(err)
+	w.store = store
+	w.start()
+}
+
+func (w *world) start() {
+	w.engine = New(w.store, w.tracker, w.books, w.rules, func() time.Time { return w.clock }, zerolog.Nop(), nil)
+}
+
+// restart closes the state and opens it anew.
+func (w *world) restart() {
+	w.must(w.store.Close())
+	w.open()
+}
+
+// step does one random thing.
+func (w *world) step() {
+	w.clock = w.clock.Add(time.Duration(w.rnd.IntN(7200)) * time.Second)
+	steps := []struct {
+		weight int
+		do     func()
+	}{
+		{14, w.newWeek}, {10, w.grow}, {10, w.correct}, {6, w.revert}, {6, w.withdraw}, {6, w.approve}, {6, w.move},
+		{3, w.rename}, {5, w.resend}, {4, w.changeSettings}, {34, func() { w.pass() }}, {8, w.backfill}, {4, w.passBesideBackfill},
+		{12, w.person}, {5, w.bookkeeper}, {12, w.disturb}, {12, w.crash}, {3, w.loseState}, {4, w.stepClock}, {8, w.rest}, {4, w.sweep},
+	}
+	total := 0
+	for _, s := range steps {
+		total += s.weight
+	}
+	n := w.rnd.IntN(total)
+	for _, s := range steps {
+		if n -= s.weight; n < 0 {
+			s.do()
+			return
+		}
+	}
+}
+
+func (w *world) client() tracker.Ref {
+	n := w.rnd.IntN(3) // client-2 has no customer
+	return tracker.Ref{ID: fmt.Sprintf("client-%d", n), Name: fmt.Sprintf("Client %d", n)}
+}
+
+func (w *world) entry(first civil.Date, member string) tracker.Entry {
+	w.serial++
+	client := w.client()
+	e := tracker.Entry{
+		ID: fmt.Sprintf("e%04d", w.serial), Date: first.AddDays(w.rnd.IntN(7)), Seconds: int64(1+w.rnd.IntN(16)) * 1800, Billable: !w.chance(10),
+		Client: client, Project: tracker.Ref{ID: client.ID + "-p" + fmt.Sprint(w.rnd.IntN(2))}, Currency: "EUR",
+	}
+	e.Note = e.ID
+	e.Rate.Valid = !w.chance(4)
+	e.Rate.Decimal = rate(member)
+	return e
+}
+
+func (w *world) newWeek() {
+	member := fmt.Sprintf("m%d", w.rnd.IntN(3))
+	first := civil.Date{Year: 2026, Month: 10, Day: 5}.AddDays(7 * w.rnd.IntN(4))
+	id := fmt.Sprintf("%s-%s", member, first)
+	if _, known := w.tracker.weeks[id]; known {
+		return
+	}
+	week := tracker.Week{ID: id, Period: civil.Period{First: first, Last: first.AddDays(6)}, Member: tracker.Ref{ID: member}, State: tracker.Approved}
+	for range w.rnd.IntN(5) {
+		week.Entries = append(week.Entries, w.entry(first, member))
+	}
+	if w.chance(20) {
+		week.State = tracker.Pending
+	}
+	w.store1(week, "new week %s")
+}
+
+// store1 puts a changed week into the tracker, with a newer version and stamp.
+func (w *world) store1(week tracker.Week, what string) {
+	if old, known := w.tracker.weeks[week.ID]; known {
+		w.former[week.ID] = old
+		week.Version = old.Version
+	} else {
+		week.Version.Kind = []tracker.Kind{tracker.None, tracker.Stamp, tracker.Exact}[w.rnd.IntN(3)]
+	}
+	if week.Version.Kind != tracker.None {
+		week.Version.Number++
+	}
+	week.Changed = w.clock
+	if week.State == tracker.Approved {
+		week.Approved = w.clock
+	}
+	w.tracker.put(week)
+	w.say(what, week.ID)
+}
+
+// anyWeek returns a copy of a random week.
+func (w *world) anyWeek() (week tracker.Week, ok bool) {
+	pages := w.tracker.pages(tracker.Query{})
+	var all []tracker.Week
+	for _, p := range pages {
+		all = append(all, p.Weeks...)
+	}
+	if len(all) == 0 {
+		return week, false
+	}
+	week = all[w.rnd.IntN(len(all))]
+	week.Entries = append([]tracker.Entry(nil), week.Entries...)
+	return week, true
+}
+
+func (w *world) grow() {
+	if week, ok := w.anyWeek(); ok {
+		week.Entries = append(week.Entries, w.entry(week.Period.First, week.Member.ID))
+		w.store1(week, "grow %s")
+	}
+}
+
+func (w *world) correct() {
+	if week, ok := w.anyWeek(); ok && len(week.Entries) > 0 {
+		i := w.rnd.IntN(len(week.Entries))
+		week.Entries[i].Seconds = int64(1+w.rnd.IntN(16)) * 1800
+		if w.chance(20) {
+			week.Entries = append(week.Entries[:i], week.Entries[i+1:]...)
+		}
+		w.store1(week, "correct %s")
+	}
+}
+
+func (w *world) revert() {
+	if week, ok := w.anyWeek(); ok {
+		if old, known := w.former[week.ID]; known {
+			w.store1(old, "revert %s")
+		}
+	}
+}
+
+func (w *world) withdraw() {
+	if week, ok := w.anyWeek(); ok {
+		week.State = []tracker.State{tracker.Withdrawn, tracker.Pending}[w.rnd.IntN(2)]
+		w.store1(week, "withdraw %s")
+	}
+}
+
+func (w *world) approve() {
+	if week, ok := w.anyWeek(); ok && week.State != tracker.Approved {
+		week.State = tracker.Approved
+		w.store1(week, "approve %s")
+	}
+}
+
+func (w *world) move() {
+	if week, ok := w.anyWeek(); ok && len(week.Entries) > 0 {
+		i := w.rnd.IntN(len(week.Entries))
+		other := w.entry(week.Period.First, week.Member.ID)
+		week.Entries[i].Client, week.Entries[i].Project = other.Client, other.Project
+		w.store1(week, "move an entry of %s")
+	}
+}
+
+func (w *world) rename() {
+	if week, ok := w.anyWeek(); ok {
+		for i := range week.Entries {
+			week.Entries[i].Client.Name += "!"
+		}
+		w.store1(week, "rename the clients of %s")
+	}
+}
+
+func (w *world) resend() {
+	if week, ok := w.anyWeek(); ok {
+		week.Changed = w.clock
+		w.tracker.put(week)
+		w.say("resend %s", week.ID)
+	}
+}
+
+func (w *world) changeSettings() {
+	switch w.rnd.IntN(6) {
+	case 0:
+		w.rules.Per = []Per{PerProject, PerWeek, PerClient}[w.rnd.IntN(3)]
+	case 1:
+		w.rules.Start = civil.Date{Year: 2026, Month: 10, Day: 5}.AddDays(7 * w.rnd.IntN(3))
+	case 2:
+		w.rules.Corrections = []Corrections{Window, Review, UpdateDrafts}[w.rnd.IntN(3)]
+	case 3:
+		w.rules.Late = []Late{LateReview, SecondInvoice}[w.rnd.IntN(2)]
+	case 4:
+		w.rules.MaxNew = []int{1, 200}[w.rnd.IntN(2)]
+	case 5:
+		w.rules.Customers = append(w.rules.Customers, Customer{Client: "client-2", Customer: "c2"})
+	}
+	w.say("settings: per %s, start %s, corrections %s, late %s, max %d", w.rules.Per, w.rules.Start, w.rules.Corrections, w.rules.Late, w.rules.MaxNew)
+	w.start()
+}
+
+// pass runs a pass and checks that its report is true.
+func (w *world) pass() error {
+	before := len(w.books.effects)
+	report, err := w.engine.Pass(context.Background(), w.clock)
+	w.say("pass: %s, error %v", report.Summary(), err)
+	made := report.Count(Created)
+	if done := w.books.created(before); made > done {
+		w.t.Errorf("the report says %d created, the accounting system %d", made, done)
+	}
+	return err
+}
+
+func (w *world) days() civil.Period {
+	first := w.rules.Start.AddDays(7 * w.rnd.IntN(3))
+	return civil.Period{First: first, Last: first.AddDays(7*w.rnd.IntN(3) + 6)}
+}
+
+func (w *world) backfill() {
+	mark, err := w.store.Watermark(w.engine.Channel())
+	w.must(err)
+	days := w.days()
+	report, err := w.engine.Backfill(context.Background(), w.clock, days, func(int, int, Slice) {})
+	w.say("backfill %s: %s, error %v", days, report.Summary(), err)
+	after, err := w.store.Watermark(w.engine.Channel())
+	w.must(err)
+	if !after.Equal(mark) {
+		w.t.Errorf("a backfill moved the watermark from %s to %s", mark, after)
+	}
+}
+
+func (w *world) passBesideBackfill() {
+	done := make(chan struct{})
+	days := w.days()
+	go func() {
+		defer close(done)
+		_, _ = w.engine.Backfill(context.Background(), w.clock, days, func(int, int, Slice) {})
+	}()
+	_, err := w.engine.Pass(context.Background(), w.clock)
+	<-done
+	w.say("pass beside a backfill of %s, error %v", days, err)
+}
+
+// person does what a person would about a random item.
+func (w *world) person() {
+	items, err := w.store.Items("")
+	w.must(err)
+	if len(items) == 0 {
+		return
+	}
+	i := items[w.rnd.IntN(len(items))]
+	r := Ruling{Subject: i.Subject, Who: "ana", Note: "looked at it", Until: civil.DateOf(w.clock).AddDays(1 + w.rnd.IntN(5))}
+	r.Action = []Action{Settle, Skip, Postpone, Retry, Release}[w.rnd.IntN(5)]
+	if !w.sensible(i, &r) {
+		return
+	}
+	err = w.engine.Rule(r, w.clock)
+	w.say("person: %s %s (%s), error %v", r.Action, r.Subject, i.Kind, err)
+}
+
+// sensible keeps a person from what no person would do: to release or retry what stands in the
+// accounting system already.
+func (w *world) sensible(i state.Item, r *Ruling) bool {
+	switch i.Kind {
+	case state.Lost:
+		r.Action = Release
+		for _, l := range i.List {
+			if w.standsThere(l.Reference) {
+				return false
+			}
+		}
+	case state.Limit:
+		r.Action = Release
+	case state.NotKnown:
+		return r.Action != Retry || !w.standsThere(i.Subject)
+	}
+	return true
+}
+
+// standsThere reports whether an entry that a group wants stands on a live invoice.
+func (w *world) standsThere(reference string) bool {
+	story, known, err := w.engine.Explain(reference, w.clock)
+	w.must(err)
+	if !known {
+		return true
+	}
+	on := w.books.entries()
+	for _, b := range story.Entries {
+		if len(on[b.Entry.ID]) > 0 {
+			return true
+		}
+	}
+	for _, d := range w.books.live() {
+		if d.receipt.Reference == reference {
+			return true
+		}
+	}
+	return false
+}
+
+// bookkeeper does what a person does in the accounting system.
+func (w *world) bookkeeper() {
+	live := w.books.live()
+	if len(live) == 0 {
+		return
+	}
+	d := live[w.rnd.IntN(len(live))]
+	status := []accounting.Status{accounting.Final, accounting.Edited}[w.rnd.IntN(2)]
+	w.books.touch(d.receipt.ID, func(r *accounting.Receipt) { r.Status = status })
+	w.say("bookkeeper: %s is now %s", d.receipt.ID, status)
+}
+
+// disturb lets calls fail in the passes to come.
+func (w *world) disturb() {
+	f := []peerFault{lostReply, lostRequest, refusedNow, rejected}[w.rnd.IntN(4)]
+	for range w.rnd.IntN(3) {
+		w.books.faults = append(w.books.faults, "")
+	}
+	w.books.faults = append(w.books.faults, f)
+	w.say("disturb: %s", f)
+	if w.chance(30) {
+		w.books.finding = fmt.Errorf("503")
+		_ = w.pass()
+		w.books.finding = nil
+	}
+}
+
+// crash lets a pass die at a random call, and starts the program again from what was on the disk then.
+func (w *world) crash() {
+	w.books.dieAt = 1 + w.rnd.IntN(6)
+	_, err := w.engine.Pass(context.Background(), w.clock)
+	died := w.books.dead
+	w.books.dieAt, w.books.dead = 0, false
+	w.must(w.store.Close())
+	if died {
+		w.must(os.WriteFile(w.path, w.books.image, 0o600))
+	}
+	w.say("crash: died %v, error %v", died, err)
+	w.open()
+}
+
+// loseState takes the state file away. With its marker gone too it is a first run, which can only be
+// told from a lost one by what stands in the accounting system: so the tracker rests meanwhile.
+func (w *world) loseState() {
+	if w.engine.rules.Per != PerProject || !w.settled() {
+		return
+	}
+	w.must(w.store.Close())
+	w.must(os.Remove(w.path))
+	w.lives++
+	if w.chance(50) {
+		w.must(os.Remove(w.path + ".id"))
+		w.open()
+	} else {
+		store, err := state.Open(w.path, state.Options{NoProbe: true, NoSync: true})
+		if err == nil {
+			_ = store.Close()
+			w.t.Fatal("a lost state was taken for a first run")
+		}
+		w.must(state.Init(w.path))
+		w.open()
+		w.must(w.store.SetRebuild([]state.Channel{w.engine.Channel()}, w.clock))
+	}
+	w.say("state lost; pass: %v", w.pass())
+}
+
+// settled reports whether every live invoice is what its group wants, with nothing open.
+func (w *world) settled() bool {
+	items, err := w.store.Items("")
+	w.must(err)
+	due, err := w.store.Due(w.engine.Channel())
+	w.must(err)
+	return len(items) == 0 && len(due) == 0 && w.pass() == nil
+}
+
+func (w *world) stepClock() {
+	d := []time.Duration{-time.Hour, -48 * time.Hour, 400 * 24 * time.Hour}[w.rnd.IntN(3)]
+	real := w.clock
+	w.clock = w.clock.Add(d)
+	w.say("clock stepped by %s", d)
+	_ = w.pass()
+	w.clock = real
+}
+
+func (w *world) rest() { w.clock = w.clock.Add(time.Duration(w.rnd.IntN(100)) * time.Hour) }
+
+func (w *world) sweep() {
+	clock, err := w.store.Observe(w.clock)
+	w.must(err)
+	swept, err := w.store.Sweep(clock, w.rules.TTL)
+	w.must(err)
+	w.say("sweep: %d keys", swept.Keys)
+}
