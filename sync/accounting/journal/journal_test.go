@@ -356,7 +356,7 @@ func TestFindFollowsIncludes(t *testing.T) {
 			put(t, old, "include ../books.journal\n"+content(t, path))
 			line = strings.Replace(line, "DIR", filepath.Dir(path), 1)
 			put(t, filepath.Join(filepath.Dir(old), ".copy.journal"), content(t, path))
-			put(t, filepath.Join(filepath.Dir(path), "bank.csv"), "2026-11-08,ts-1\n")
+			put(t, filepath.Join(filepath.Dir(path), "bank.csv"), "2026-11-08 (ts-1)\n")
 			put(t, path, "\uFEFF"+line+"\ninclude rules:bank.rules\ninclude bank.csv\n")
 			if found := find(t, j, "ts-1"); len(found) != 1 {
 				t.Errorf("Find = %d hits, want 1", len(found))

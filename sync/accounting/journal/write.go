@@ -126,6 +126,7 @@ func (j *Journal) attempt(ctx context.Context, want frozen, ask revise) (account
 	}
 	switch {
 	case r.data == nil:
+		err = flushFolder(r.file.real) // whoever wrote it may have died before doing so
 	case r.file == b.files[0]:
 		err = r.file.swap(r.data)
 	default:

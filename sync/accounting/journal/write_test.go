@@ -280,7 +280,7 @@ func TestUpdateRefusesWhatAPersonTouched(t *testing.T) {
 		"reworded":   {"Website relaunch", "Web site"},
 		"amount":     {"-250.00 EUR", "-251.00 EUR"},
 		"own number": {"(ts-1)", "(17)"},
-		"duplicated": {"\n2026-11-08 !", "\n2026-11-07 (ts-1) copy\n    a  1\n    b\n\n2026-11-08 !"},
+		"duplicated": {"; tax: VAT19 19%\n", "; tax: VAT19 19%\n\n2026-11-07 (ts-1) copy\n    a  1\n    b\n"},
 		"removed":    {"2026-11-08 ! (ts-1)", ";"},
 	}
 	for name, test := range tests {
