@@ -3,6 +3,8 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -107,8 +109,8 @@ func (s Settings) validate() error {
 		}
 		seen[c.Customer] = true
 	}
-	for code, percent := range s.Taxes {
-		if _, err := percent.rate(); err != nil {
+	for _, code := range slices.Sorted(maps.Keys(s.Taxes)) {
+		if _, err := s.Taxes[code].rate(); err != nil {
 			fault("taxes: %s: %w", code, err)
 		}
 		if code == "" || len(code) > 32 || strings.Trim(code, lower+upper+digits+"._-") != "" {
