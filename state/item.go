@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base32"
 	"errors"
@@ -198,7 +199,7 @@ type Ruling struct {
 	Who     string
 	Note    string
 	Claim   []Billed // entries that are recorded under the subject from now on
-	Release []Billed // entries whose record under the subject ends, also where an invoice bears them
+	Release []Billed // entries whose record under the subject ends
 	Drop    bool     // an operation without an outcome is given up: its key ends as refused
 	Free    []Listed // groups that may be created with exactly these contents
 	Due     []Group  // groups that have to be decided because of it
@@ -243,7 +244,27 @@ func ruleEntries(tx *bbolt.Tx, ch Channel, r Ruling) error {
 			return err
 		}
 	}
+	if r.Item != nil && r.Item.Accepted != "" {
+		return forgetVanished(tx, ch, r.Subject)
+	}
 	return nil
+}
+
+// forgetVanished ends the watch for entries that a person knows to have vanished from an invoice. Their
+// records stay: the invoice may still bear them.
+func forgetVanished(tx *bbolt.Tx, ch Channel, reference string) error {
+	var keys [][]byte
+	err := scan(tx, bucketVanished, ch.key(), func(key, value []byte) error {
+		var v Vanished
+		if err := decode(bucketVanished, key, value, &v); err != nil {
+			return err
+		}
+		if v.Reference == reference {
+			keys = append(keys, bytes.Clone(key))
+		}
+		return nil
+	})
+	return errors.Join(err, removeAll(tx, bucketVanished, keys))
 }
 
 func ruleItem(tx *bbolt.Tx, ch Channel, r Ruling) error {

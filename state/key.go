@@ -76,8 +76,8 @@ type Operation struct {
 
 // Why an operation is not claimed. Nothing of it is written.
 var (
-	// ErrClaimed means that another operation on the reference was claimed first.
-	ErrClaimed = errors.New("another operation was claimed first")
+	// ErrClaimed means that another operation on the reference was claimed first, or that a person has it.
+	ErrClaimed = errors.New("another operation was claimed first, or a person has it")
 	// ErrTaken means that an entry is recorded under another reference. A person has to decide.
 	ErrTaken = errors.New("an entry is recorded under another reference")
 )
@@ -112,7 +112,7 @@ func claim(tx *bbolt.Tx, account, trackerAccount string, op Operation, now time.
 	}
 	name := KeyName(op.Reference, op.After+1)
 	key := text(nil, account, name)
-	if g.Operations != op.After || tx.Bucket(bucketKey).Get(key) != nil {
+	if g.Operations != op.After || tx.Bucket(bucketKey).Get(key) != nil || tx.Bucket(bucketItem).Get(groupKey) != nil {
 		return fmt.Errorf("%s: %w", name, ErrClaimed)
 	}
 	if err := freeEntries(tx, account, trackerAccount, op); err != nil {

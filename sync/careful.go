@@ -84,8 +84,7 @@ func (p *poster) absentAll(tasks []*task) (free []*task, err error) {
 		default:
 			p.open = true
 			p.report.Waiting++
-			if t.sit.Group.Absent.IsZero() {
-				now := p.now()
+			if now := p.now(); t.sit.Group.Absent.IsZero() || t.sit.Group.Absent.After(now) {
 				cs = append(cs, state.Conclusion{Reference: t.reference(), Absent: &now})
 			}
 		}

@@ -145,6 +145,10 @@ func (t *traversal) takeIn(page tracker.Page) error {
 	}
 	in := state.Intake{Now: t.query.Now}
 	for i, w := range weeks {
+		if heads[i] == nil && w.Period.Last.Before(t.rules.Start) {
+			t.report.BeforeStart++ // One that is stored may be billed: its changes are a person's.
+			continue
+		}
 		change, err := t.judge(w, heads[i])
 		if err != nil {
 			return err
@@ -162,8 +166,8 @@ func (t *traversal) takeIn(page tracker.Page) error {
 	return err
 }
 
-// wanted leaves out weeks that ended before start, and sorts the others as the state does. Of two
-// records with one id on a page, the later one is what the tracker says now.
+// wanted sorts weeks as the state does. Of two records with one id on a page, the later one is what the
+// tracker says now.
 func (t *traversal) wanted(weeks []tracker.Week) []tracker.Week {
 	last := map[string]int{}
 	for i, w := range weeks {
@@ -172,10 +176,7 @@ func (t *traversal) wanted(weeks []tracker.Week) []tracker.Week {
 	var kept []tracker.Week
 	for i, w := range weeks {
 		t.report.Weeks++
-		switch {
-		case w.Period.Last.Before(t.rules.Start):
-			t.report.BeforeStart++
-		case last[w.ID] == i:
+		if last[w.ID] == i {
 			kept = append(kept, examine(w))
 		}
 	}

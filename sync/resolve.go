@@ -29,9 +29,8 @@ func (p *poster) resolveAll(ctx context.Context, tasks []*task) (again bool, err
 func (p *poster) resolveBatch(ctx context.Context, tasks []*task) (again bool, err error) {
 	unlock := p.locks.lock(references(tasks))
 	defer unlock()
-	for _, t := range tasks {
-		k := t.sit.Key
-		t.op = state.Operation{Reference: t.reference(), After: t.sit.Group.Operations - 1, Document: k.Document, Act: k.Act, Digest: k.Digest, Frozen: *t.sit.Frozen}
+	if tasks, err = p.stillOpen(tasks); err != nil {
+		return false, err
 	}
 	results := p.each(ctx, tasks, p.resolve)
 	for _, r := range results {
@@ -44,6 +43,25 @@ func (p *poster) resolveBatch(ctx context.Context, tasks []*task) (again bool, e
 		}
 	}
 	return again, p.finish(results)
+}
+
+// stillOpen reads again, under the locks, what the operations are that are to be found out about, and
+// leaves out those that somebody else has finished or taken over in between.
+func (p *poster) stillOpen(tasks []*task) (open []*task, err error) {
+	for _, t := range tasks {
+		sit, err := p.store.Situation(p.channel, t.reference(), nil)
+		if err != nil {
+			return nil, err
+		}
+		k := sit.Key
+		if k == nil || k.Outcome != state.Unknown || k.Name != t.sit.Key.Name || sit.Item != nil {
+			continue
+		}
+		t.sit.Key, t.sit.Frozen = sit.Key, sit.Frozen
+		t.op = state.Operation{Reference: t.reference(), After: sit.Group.Operations - 1, Document: k.Document, Act: k.Act, Digest: k.Digest, Frozen: *sit.Frozen}
+		open = append(open, t)
+	}
+	return open, nil
 }
 
 func (p *poster) resolve(ctx context.Context, t *task) result {
@@ -81,7 +99,10 @@ func (p *poster) wantedOf(t *task) state.Digest {
 
 // lookUp asks the accounting system for the document of a create without an answer: rows 4 and 5.
 func (p *poster) lookUp(ctx context.Context, t *task, same bool) result {
-	if p.now().Before(p.endOf(t).Add(p.books.Traits().SettleAfter)) {
+	switch end := p.endOf(t); {
+	case end.After(p.now()): // It was stamped by a clock that was ahead: the wait begins now.
+		return result{attempt: &attempt{t.sit.Key.Name, p.now(), false, t.sit.Key.Error}}
+	case p.now().Before(end.Add(p.books.Traits().SettleAfter)):
 		return result{}
 	}
 	reference := t.op.Frozen.Invoice.Reference
@@ -142,7 +163,7 @@ func (p *poster) surelyAbsent(ctx context.Context, t *task, same bool) (bool, re
 		}
 		return true, result{}
 	}
-	if k.Absent.IsZero() {
+	if k.Absent.IsZero() || k.Absent.After(p.now()) {
 		return false, result{err: p.store.NoteAbsent(p.channel.Account, k.Name, p.now())}
 	}
 	return !p.now().Before(k.Absent.Add(traits.SearchLag)), result{}

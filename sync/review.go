@@ -114,7 +114,7 @@ func (e *Engine) ruleGroup(r Ruling, g state.Group, item *state.Item, now time.T
 	switch r.Action {
 	case Settle, Skip:
 		out.Drop = unknown
-		out.Claim, out.Release = e.own(t)
+		out.Claim = e.own(t)
 	case Retry:
 		if item == nil {
 			return fmt.Errorf("%s: %w", r.Subject, state.ErrNoItem)
@@ -127,8 +127,7 @@ func (e *Engine) ruleGroup(r Ruling, g state.Group, item *state.Item, now time.T
 		return refuse("release %s: only a limit or lost list is released", r.Subject)
 	case Postpone:
 	}
-	now2 := e.itemNow(t, item)
-	out.Item = standing(*now2, r, now)
+	out.Item = standing(*e.itemNow(t, item), r, now)
 	return e.store.Rule(e.channel, out, now)
 }
 
@@ -160,23 +159,14 @@ func (e *Engine) itemNow(t *task, item *state.Item) *state.Item {
 }
 
 // own returns the entries that are recorded under a group when a person takes it over: those that it
-// holds and nobody else has. Those that it billed and no longer holds are let go.
-func (e *Engine) own(t *task) (claim, release []state.Billed) {
-	held := map[string]bool{}
+// holds and nobody else has. What its invoices bear stays recorded, whatever the tracker says now.
+func (e *Engine) own(t *task) (claim []state.Billed) {
 	for _, b := range t.kase.Content.Entries {
-		held[b.Entry.ID] = true
 		if c, taken := t.sit.Claims[b.Entry.ID]; !taken || (c.Account == e.channel.Account && c.Reference == t.reference()) {
 			claim = append(claim, b)
 		}
 	}
-	for _, d := range t.sit.Documents {
-		for _, b := range d.Billed {
-			if !held[b.Entry.ID] {
-				release = append(release, b)
-			}
-		}
-	}
-	return claim, release
+	return claim
 }
 
 // unbilled returns the entries of a group that stand on none of its invoices.
