@@ -26,6 +26,10 @@ type peerTracker struct {
 	broken map[int]error
 	unread map[string]string // announced and not readable, with the reason
 	gone   map[string]bool   // readable by id no more
+
+	queries []tracker.Query // every traversal that was asked for
+	fetched int             // pages that were yielded
+	asked   []string        // ids that were asked for
 }
 
 func newPeerTracker(weeks ...tracker.Week) *peerTracker {
@@ -48,11 +52,13 @@ func (p *peerTracker) Traits() tracker.Traits { return p.traits }
 
 func (p *peerTracker) Weeks(ctx context.Context, q tracker.Query) iter.Seq2[tracker.Page, error] {
 	return func(yield func(tracker.Page, error) bool) {
+		p.queries = append(p.queries, q)
 		for n, page := range p.pages(q) {
 			if err := cmp.Or(p.broken[n], ctx.Err()); err != nil {
 				yield(tracker.Page{}, err)
 				return
 			}
+			p.fetched++
 			if !yield(page, nil) {
 				return
 			}
@@ -88,6 +94,7 @@ func (p *peerTracker) pages(q tracker.Query) (pages []tracker.Page) {
 func (p *peerTracker) Week(_ context.Context, id string) (tracker.Week, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.asked = append(p.asked, id)
 	if p.gone[id] {
 		return tracker.Week{}, tracker.ErrGone
 	}
@@ -118,6 +125,8 @@ type peerBooks struct {
 	docs    []*peerDoc
 	faults  []peerFault // of the next writes, in order
 	finding error       // of every look-up
+	blind   int         // look-ups that find nothing yet, whatever there is
+	finds   int         // look-ups by reference
 	calls   []peerCall  // every write that arrived
 }
 
@@ -148,6 +157,11 @@ func (b *peerBooks) Prepare(inv accounting.Invoice) (accounting.Request, error) 
 func (b *peerBooks) Find(_ context.Context, reference string) (found []accounting.Receipt, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.finds++
+	if b.blind > 0 {
+		b.blind--
+		return nil, b.finding
+	}
 	for _, d := range b.docs {
 		if d.receipt.Reference == reference {
 			found = append(found, d.receipt)
