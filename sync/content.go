@@ -169,6 +169,8 @@ func problems(entries []state.Billed, g state.Group) (incomplete, elsewhere []st
 			incomplete = append(incomplete, what+": the timer is still running: stop it at the tracker")
 		case b.Entry.Seconds < 0:
 			incomplete = append(incomplete, what+": it lasts less than nothing: mend it at the tracker")
+		case b.Entry.Amount.Decimal.IsNegative(), b.Rate.Decimal.IsNegative():
+			incomplete = append(incomplete, what+": it costs less than nothing: mend it at the tracker")
 		case !b.Entry.Amount.Valid && !b.Rate.Valid:
 			incomplete = append(incomplete, what+": no rate: set one at the tracker, or under invoice.rates")
 		case g.Currency == "":

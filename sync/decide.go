@@ -189,10 +189,12 @@ func (c Case) incomplete() string {
 	return ""
 }
 
-// hold lets a group wait, and hands it to a person when it has waited too long.
+// hold lets a group wait, and hands it to a person when it has waited too long. What it waited for then
+// may come, and something else be waited for: that is a new wait.
 func (c Case) hold(why string) Decision {
 	since := c.Group.Waiting
-	if !since.IsZero() && !c.Now.Before(since.Add(c.Rules.WaitAtMost)) {
+	tooLong := !since.IsZero() && !c.Now.Before(since.Add(c.Rules.WaitAtMost))
+	if tooLong && c.answered() == "" {
 		return ask(state.Waiting, "it has waited since %s: %s", since.In(c.Rules.Location).Format("2006-01-02"), why)
 	}
 	return Decision{Do: Hold, Text: why}

@@ -52,13 +52,12 @@ func (p *peerTracker) Traits() tracker.Traits { return p.traits }
 
 func (p *peerTracker) Weeks(ctx context.Context, q tracker.Query) iter.Seq2[tracker.Page, error] {
 	return func(yield func(tracker.Page, error) bool) {
-		p.queries = append(p.queries, q)
 		for n, page := range p.pages(q) {
 			if err := cmp.Or(p.broken[n], ctx.Err()); err != nil {
 				yield(tracker.Page{}, err)
 				return
 			}
-			p.fetched++
+			p.count()
 			if !yield(page, nil) {
 				return
 			}
@@ -66,9 +65,16 @@ func (p *peerTracker) Weeks(ctx context.Context, q tracker.Query) iter.Seq2[trac
 	}
 }
 
+func (p *peerTracker) count() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fetched++
+}
+
 func (p *peerTracker) pages(q tracker.Query) (pages []tracker.Page) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.queries = append(p.queries, q)
 	var weeks []tracker.Week
 	for _, w := range slices.SortedFunc(maps.Values(p.weeks), func(a, b tracker.Week) int { return cmp.Compare(a.ID, b.ID) }) {
 		first := w.Period.First

@@ -306,7 +306,7 @@ func (p *poster) conclusion(t *task) (state.Conclusion, bool) {
 	case Hold:
 		p.report.Waiting++
 		since := t.kase.Group.Waiting
-		if since.IsZero() || since.After(p.clock.Now) {
+		if since.IsZero() || since.After(p.clock.Now) || t.decision.Close != "" {
 			since = p.clock.Now
 		}
 		c.Waiting, c.Done = &since, new(string)
