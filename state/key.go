@@ -239,8 +239,20 @@ func keyOf(tx *bbolt.Tx, account, name string) (*Key, *Frozen, error) {
 // had no effect.
 func (s *Store) Attempted(account, name string, ended time.Time, unsent bool, cause string) error {
 	return s.changeKey(account, name, func(tx *bbolt.Tx, k *Key) error {
+		known := k.Error == cause
 		k.Ended, k.Unsent, k.Error, k.Absent = ended, unsent, cause, time.Time{}
+		if known {
+			return nil
+		}
 		return note(tx, account, k.Reference, Event{At: ended, What: "sent under key " + name + " without an answer", Detail: cause})
+	})
+}
+
+// Sending takes back that a key was surely never executed: it is about to be sent.
+func (s *Store) Sending(account, name string) error {
+	return s.changeKey(account, name, func(_ *bbolt.Tx, k *Key) error {
+		k.Unsent, k.Ended = false, time.Time{}
+		return nil
 	})
 }
 

@@ -251,7 +251,7 @@ func (p *poster) answered(t *task, receipt accounting.Receipt, err error, deed D
 		c.Drop, c.Error = state.Refused, err.Error()
 		return result{conclusion: &c}
 	case errors.Is(err, accounting.ErrNotSent) && !fresh:
-		return result{err: err}
+		return result{err: err} // an earlier attempt may still have had an effect
 	default:
 		return result{err: err, attempt: p.attempt(t, errors.Is(err, accounting.ErrNotSent), err)}
 	}

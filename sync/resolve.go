@@ -73,17 +73,30 @@ func (p *poster) resolve(ctx context.Context, t *task) result {
 	case t.sit.Key.Unsent && !same: // row 3a
 		return p.dropped(t, "it was never sent, and something else is wanted now")
 	case t.sit.Key.Unsent: // row 3a
-		r = p.create(ctx, t)
-		if r.attempt != nil && r.attempt.unsent {
-			r.attempt = nil // known already
-		}
+		r = p.sendAgain(ctx, t)
 	default: // rows 4 and 5
 		r = p.lookUp(ctx, t, same)
 	}
 	if r.answer != nil {
-		r.answer.Settles = same
+		r.answer.Settles = false // What else has changed meanwhile is decided now.
 	}
 	return r
+}
+
+// sendAgain sends what was surely never executed, under the same key: row 3a. That it may be executed from
+// now on is on the disk before any byte leaves.
+func (p *poster) sendAgain(ctx context.Context, t *task) result {
+	found, err := p.books.Find(ctx, t.op.Frozen.Invoice.Reference)
+	switch {
+	case err != nil:
+		return result{err: fmt.Errorf("look-up: %w", err)}
+	case len(found) > 0:
+		return p.adopt(t, found, true)
+	}
+	if err := p.store.Sending(p.channel.Account, t.sit.Key.Name); err != nil {
+		return result{err: err}
+	}
+	return p.send(ctx, t, true)
 }
 
 // wantedOf returns the digest of what the document of an open operation would bill now.
