@@ -17,7 +17,7 @@ type Currency string
 
 // ParseCurrency accepts the code of a currency that is in use under ISO 4217.
 func ParseCurrency(code string) (Currency, error) {
-	if !currency.IsValid(code) {
+	if code == "" || !currency.IsValid(code) {
 		return "", fmt.Errorf("%q is not a currency code of ISO 4217 (write EUR, USD, GBP …)", code)
 	}
 	return Currency(code), nil
