@@ -123,7 +123,7 @@ func (p *poster) lookUp(ctx context.Context, t *task, same bool) result {
 	switch {
 	case err != nil:
 		return result{err: fmt.Errorf("look-up: %w", err)}
-	case p.unfinished(t, found):
+	case resumes(t, found):
 		return p.send(ctx, t, false)
 	case len(found) > 0:
 		return p.adopt(t, found, false)
@@ -139,11 +139,23 @@ func (p *poster) lookUp(ctx context.Context, t *task, same bool) result {
 	}
 }
 
-// unfinished reports whether what was found is the document that an earlier attempt had begun.
-func (p *poster) unfinished(t *task, found []accounting.Receipt) bool {
-	done := t.op.Frozen.Progress
-	return len(found) == 1 && done.Document != "" && found[0].ID == done.Document &&
-		done.Done < len(t.op.Frozen.Request.Steps) && found[0].Status == accounting.Draft
+// resumes reports whether what was found is the document that an earlier attempt of many steps had begun,
+// and lets the operation go on with it. A draft of ours without any line is what the first step leaves,
+// also where the process died before it could note that.
+func resumes(t *task, found []accounting.Receipt) bool {
+	f := &t.op.Frozen
+	if len(found) != 1 || found[0].Status != accounting.Draft || f.Progress.Done >= len(f.Request.Steps) {
+		return false
+	}
+	first := found[0]
+	if f.Progress.Document != "" {
+		return first.ID == f.Progress.Document
+	}
+	if len(f.Request.Steps) == 1 || len(first.Amounts) > 0 || first.Customer != f.Invoice.Customer || first.Currency != f.Invoice.Currency {
+		return false
+	}
+	f.Progress = accounting.Progress{Done: 1, Document: first.ID}
+	return true
 }
 
 // endOf returns when the last attempt ended. Of one that this process did not see, it is known only

@@ -6,7 +6,9 @@ package fault
 
 import (
 	"os"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -18,18 +20,16 @@ const Env = "TIDEMARK_FAULT"
 // The zero Points never kills.
 type Points struct {
 	name string
-	left int
+	left atomic.Int64
 }
 
 // FromEnvironment reads [Env] once.
 func FromEnvironment() *Points {
 	name, count, counted := strings.Cut(os.Getenv(Env), ":")
-	p := &Points{name: name, left: 1}
-	if counted {
-		p.left = 0
-		for _, c := range count {
-			p.left = p.left*10 + int(c-'0')
-		}
+	p := &Points{name: name}
+	p.left.Store(1)
+	if n, err := strconv.ParseInt(count, 10, 64); counted && err == nil {
+		p.left.Store(n)
 	}
 	return p
 }
@@ -39,7 +39,7 @@ func (p *Points) Hit(point string) {
 	if p == nil || p.name == "" || p.name != point {
 		return
 	}
-	if p.left--; p.left > 0 {
+	if p.left.Add(-1) > 0 {
 		return
 	}
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
