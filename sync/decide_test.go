@@ -92,7 +92,7 @@ func TestBillingAGroup(t *testing.T) {
 		{"row 2: pending for wait_at_most", given(entries(a)).having(func(c *Case) {
 			c.Content.Pending, c.Group.Waiting = "not approved yet", afterwards.Add(-c.Rules.WaitAtMost)
 		}), Ask, state.Waiting},
-		{"row 2: settles one nanosecond more", given(entries(a)).having(func(c *Case) { c.Rules.Settle, c.Content.Approved = time.Hour, afterwards.Add(-time.Hour + 1) }), Hold, ""},
+		{"row 2: settles one nanosecond more", given(entries(a)).having(func(c *Case) { c.Rules.Settle, c.Content.Approved = time.Hour, afterwards.Add(-time.Hour+1) }), Hold, ""},
 		{"row 2: ended before start", given(entries(a)).having(func(c *Case) { c.Rules.Start = monday.AddDays(7) }), Finish, ""},
 		{"row 2: ends on the day of start", given(entries(a)).having(func(c *Case) { c.Rules.Start = monday.AddDays(6) }), Make, ""},
 		{"row 2: made for another way of splitting", given(entries(a)).having(func(c *Case) { c.Rules.Per = PerClient }), Finish, ""},

@@ -45,7 +45,9 @@ func TestDigestCoversWhatIsBilled(t *testing.T) {
 		{"note", func(_ *tracker.Week, e *tracker.Entry) { e.Note = "a word" }, false},
 		{"entry id", func(_ *tracker.Week, e *tracker.Entry) { e.ID = "z" }, false},
 		{"period", func(w *tracker.Week, _ *tracker.Entry) { w.Period.Last = w.Period.Last.AddDays(1) }, false},
-		{"trouble", func(w *tracker.Week, _ *tracker.Entry) { w.Trouble = &tracker.Trouble{Kind: tracker.Ambiguous, Text: "two files"} }, false},
+		{"trouble", func(w *tracker.Week, _ *tracker.Entry) {
+			w.Trouble = &tracker.Trouble{Kind: tracker.Ambiguous, Text: "two files"}
+		}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

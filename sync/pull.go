@@ -9,6 +9,7 @@ import (
 
 	"tidemark/state"
 	"tidemark/sync/civil"
+	"tidemark/sync/money"
 	"tidemark/sync/tracker"
 )
 
@@ -30,11 +31,15 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 	if err := e.followSettings(standing, report); err != nil {
 		return err
 	}
-	query, err := e.query(standing, now)
+	mark, err := e.store.Watermark(e.channel)
 	if err != nil {
 		return err
 	}
-	t := traversal{Engine: e, query: query, report: report, announced: map[string]bool{}}
+	query, err := e.query(standing, mark, now)
+	if err != nil {
+		return err
+	}
+	t := traversal{Engine: e, query: query, mark: mark, report: report, announced: map[string]bool{}}
 	if err := t.run(ctx); err != nil {
 		return err
 	}
@@ -55,7 +60,7 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 
 // query asks for what changed since the watermark less the overlap; for everything since start where
 // that was never read; without a change feed for what the look-back covers.
-func (e *Engine) query(st state.Standing, now time.Time) (tracker.Query, error) {
+func (e *Engine) query(st state.Standing, mark, now time.Time) (tracker.Query, error) {
 	everything := tracker.Query{Now: now, First: civil.Period{First: e.rules.Start.AddDays(-longestPeriod)}}
 	if st.ReadFrom.IsZero() || e.rules.Start.Before(st.ReadFrom) {
 		return everything, nil
@@ -63,9 +68,8 @@ func (e *Engine) query(st state.Standing, now time.Time) (tracker.Query, error) 
 	if !e.tracker.Traits().Feed {
 		return e.rollingQuery(now)
 	}
-	mark, err := e.store.Watermark(e.channel)
-	if err != nil || mark.IsZero() {
-		return everything, err
+	if mark.IsZero() {
+		return everything, nil
 	}
 	return tracker.Query{Now: now, Since: mark.Add(-e.rules.Overlap)}, nil
 }
@@ -86,9 +90,11 @@ func (e *Engine) rollingQuery(now time.Time) (tracker.Query, error) {
 type traversal struct {
 	*Engine
 	query     tracker.Query
+	mark      time.Time // the watermark before it
 	report    *Report
 	newest    time.Time       // change that was taken in, never ahead of the tracker's own clock
 	announced map[string]bool // records that were announced and could not be read
+	fresh     map[string]bool // records of the page in hand that were new, or newer
 }
 
 // run takes in every page.
@@ -110,8 +116,9 @@ func (t *traversal) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// note remembers the newest change on a page. One that is ahead of the tracker's own clock counts as
-// that clock and is said; where the tracker tells no clock, the beginning of the pass is the limit.
+// note remembers the newest change on a page. One that is ahead of the tracker's own clock is said, and
+// counts as that clock in the pass that takes it in: later the watermark would run along with the clock.
+// Where the tracker tells no clock, the beginning of the pass is the limit.
 func (t *traversal) note(page tracker.Page) {
 	limit := page.Clock
 	if limit.IsZero() {
@@ -121,7 +128,9 @@ func (t *traversal) note(page tracker.Page) {
 		changed := w.Changed
 		if changed.After(limit) {
 			t.report.warn("week %s changed at %s, which is in the future", w.ID, changed.UTC().Format(time.RFC3339))
-			changed = limit
+			if changed = limit; !t.fresh[w.ID] {
+				continue
+			}
 		}
 		if changed.After(t.newest) {
 			t.newest = changed
@@ -144,6 +153,7 @@ func (t *traversal) takeIn(page tracker.Page) error {
 		return err
 	}
 	in := state.Intake{Now: t.query.Now}
+	t.fresh = map[string]bool{}
 	for i, w := range weeks {
 		if heads[i] == nil && w.Period.Last.Before(t.rules.Start) {
 			t.report.BeforeStart++ // One that is stored may be billed: its changes are a person's.
@@ -177,7 +187,7 @@ func (t *traversal) wanted(weeks []tracker.Week) []tracker.Week {
 	for i, w := range weeks {
 		t.report.Weeks++
 		if last[w.ID] == i {
-			kept = append(kept, examine(w))
+			kept = append(kept, t.examine(w))
 		}
 	}
 	slices.SortFunc(kept, func(a, b tracker.Week) int { return state.PlaceOf(a).Compare(state.PlaceOf(b)) })
@@ -185,23 +195,37 @@ func (t *traversal) wanted(weeks []tracker.Week) []tracker.Week {
 }
 
 // examine finds what makes a week as a whole impossible to bill.
-func examine(w tracker.Week) tracker.Week {
-	if w.Trouble != nil {
-		return w
-	}
-	seen := map[string]bool{}
-	for _, e := range w.Entries {
-		switch {
-		case !w.Period.Contains(e.Date):
-			w.Trouble = &tracker.Trouble{Kind: tracker.Ambiguous, Text: fmt.Sprintf("entry %s is of %s, which is outside of the week's period %s: mend it at the tracker", e.ID, e.Date, w.Period)}
-			return w
-		case seen[e.ID]:
-			w.Trouble = &tracker.Trouble{Kind: tracker.Ambiguous, Text: fmt.Sprintf("the week holds two entries with the id %s: mend it at the tracker", e.ID)}
-			return w
+func (e *Engine) examine(w tracker.Week) tracker.Week {
+	if w.Trouble == nil {
+		if text := e.contradiction(w); text != "" {
+			w.Trouble = &tracker.Trouble{Kind: tracker.Ambiguous, Text: text + ": mend it at the tracker"}
 		}
-		seen[e.ID] = true
 	}
 	return w
+}
+
+// contradiction returns what in a week cannot be true; empty if nothing.
+func (e *Engine) contradiction(w tracker.Week) string {
+	type what struct {
+		client, project string
+		currency        money.Currency
+	}
+	var one *what
+	seen := make(map[string]bool, len(w.Entries))
+	for _, entry := range w.Entries {
+		_, currency := e.rules.effective(w.Member, entry)
+		now := what{entry.Client.ID, entry.Project.ID, currency}
+		switch {
+		case !w.Period.Contains(entry.Date):
+			return fmt.Sprintf("entry %s is of %s, which is outside of the week's period %s", entry.ID, entry.Date, w.Period)
+		case seen[entry.ID]:
+			return fmt.Sprintf("the week holds two entries with the id %s", entry.ID)
+		case w.Simple && one != nil && *one != now:
+			return "the week holds more than one client, project or currency, and is of a kind that has one"
+		}
+		seen[entry.ID], one = true, &now
+	}
+	return ""
 }
 
 // judge decides what is done with one week and prepares what has to be stored; nil for nothing.
@@ -215,11 +239,15 @@ func (t *traversal) judge(w tracker.Week, head *state.Head) (*state.Change, erro
 		}
 		old, head.Digest = &stored, weekDigest(stored)
 	}
-	verdict := Judge(head, w.Version, w.State, digest, t.tracker.Traits().Wide)
+	// A traversal of everything confirms what it says, whatever the tracker is.
+	wide := t.tracker.Traits().Wide || t.query.Since.IsZero()
+	verdict := Judge(head, w.Version, w.State, digest, wide)
 	t.report.count(verdict)
 	next := state.Head{First: w.Period.First, Version: w.Version, State: w.State, Digest: digest, Sequence: 1}
 	switch verdict {
 	case Stored:
+		t.fresh[w.ID] = true
+		t.sayLate(w)
 		return t.replace(w, head, old, next)
 	case Noted:
 		next.Sequence = head.Sequence
@@ -229,6 +257,14 @@ func (t *traversal) judge(w tracker.Week, head *state.Head) (*state.Change, erro
 	case Duplicate, Stale:
 	}
 	return nil, nil
+}
+
+// sayLate logs that a change became visible only after the watermark had passed it: an overlap that is
+// shorter than this happens to be would have missed it.
+func (t *traversal) sayLate(w tracker.Week) {
+	if !w.Changed.IsZero() && w.Changed.Before(t.mark) {
+		t.log.Info().Str("week", w.ID).Stringer("behind", t.mark.Sub(w.Changed)).Msg("a change came late")
+	}
 }
 
 func (e *Engine) replace(w tracker.Week, head *state.Head, old *tracker.Week, next state.Head) (*state.Change, error) {

@@ -1,0 +1,519 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"tidemark/state"
+	"tidemark/sync/civil"
+	"tidemark/sync/tracker"
+)
+
+func TestTwoRecordsOfOneMomentAreBothTaken(t *testing.T) {
+	s := newScene(t)
+	s.bill(1, week("r1", entry("a", 1)))
+	s.bill(1, week("r2", ofProject(entry("b", 1), "p2")))
+	s.wantCalls(s.books.calls[0].Key, s.books.calls[1].Key)
+	s.wantLive(2, "200")
+	s.quiet()
+}
+
+func TestOverlapTakesWhatBecameVisibleLateAndSaysSo(t *testing.T) {
+	s := newScene(t)
+	s.bill(1, week("r1", entry("a", 1)))
+	mark := s.watermark()
+	late := week("r2", ofProject(entry("b", 1), "p2"))
+	late.Changed = late.Changed.Add(-47 * time.Hour)
+	s.log.Reset()
+	s.bill(1, late)
+	if !strings.Contains(s.log.String(), `"week":"r2"`) || !strings.Contains(s.log.String(), "late") {
+		t.Errorf("log = %s, want a line on the late week r2", s.log.String())
+	}
+	if got := s.watermark(); !got.Equal(mark) {
+		t.Errorf("watermark = %s, want it where it was, %s", got, mark)
+	}
+}
+
+func TestWatermarkComesFromRecordsThatWereTakenIn(t *testing.T) {
+	s := newScene(t)
+	s.tracker.clock = s.now
+	w := week("r1", entry("a", 1))
+	s.bill(1, w)
+	if got := s.watermark(); !got.Equal(w.Changed) {
+		t.Errorf("watermark = %s, want the change of the record, %s", got, w.Changed)
+	}
+	s.wait(time.Hour)
+	s.pass()
+	if got := s.watermark(); !got.Equal(w.Changed) {
+		t.Errorf("watermark after a pass without changes = %s, want %s", got, w.Changed)
+	}
+}
+
+func TestEmptyPassDoesNotMoveTheWatermark(t *testing.T) {
+	s := newScene(t)
+	s.tracker.clock = s.now
+	s.pass()
+	if got := s.watermark(); !got.IsZero() {
+		t.Errorf("watermark after an empty pass = %s, want none", got)
+	}
+	early := week("r1", entry("a", 1))
+	early.Changed = s.now.Add(-30 * 24 * time.Hour)
+	s.wait(time.Hour)
+	s.bill(1, early)
+}
+
+func TestPassKeepsWatermarkOnFailure(t *testing.T) {
+	s := newScene(t)
+	s.tracker.size = 2
+	for i := range 6 {
+		s.tracker.put(week(fmt.Sprintf("r%d", i), ofProject(entry(fmt.Sprintf("e%d", i), 1), fmt.Sprintf("p%d", i))))
+	}
+	s.tracker.broken[2] = errors.New("429 too many requests")
+	if report, err := s.failing(); report.Count(Created) != 4 || !strings.Contains(err.Error(), "429") {
+		t.Errorf("created = %d with %v, want the 4 of the first two pages and the error", report.Count(Created), err)
+	}
+	if got := s.watermark(); !got.IsZero() {
+		t.Errorf("watermark = %s, want none: the traversal did not end", got)
+	}
+	delete(s.tracker.broken, 2)
+	if report := s.pass(); report.Count(Created) != 2 || report.Duplicates != 4 {
+		t.Errorf("created, duplicates = %d, %d; want 2, 4", report.Count(Created), report.Duplicates)
+	}
+	s.wantLive(6, "600")
+}
+
+func TestFutureChangesCountAsTheTrackersClock(t *testing.T) {
+	s := newScene(t)
+	s.tracker.clock = s.now.Add(-90 * time.Second) // its clock is slow
+	w := week("r1", entry("a", 1))
+	w.Changed = s.now.AddDate(3, 0, 0)
+	report := s.bill(1, w)
+	if got := s.watermark(); got.After(s.tracker.clock) {
+		t.Errorf("watermark = %s, want at most the tracker's clock, %s", got, s.tracker.clock)
+	}
+	if len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0], "r1") {
+		t.Errorf("warnings = %v, want one that names r1", report.Warnings)
+	}
+	s.wait(time.Hour)
+	s.quiet()
+	s.quiet()
+	next := week("r2", ofProject(entry("b", 1), "p2"))
+	next.Changed = s.now
+	s.bill(1, next)
+	if got := s.watermark(); got.After(s.now) {
+		t.Errorf("watermark = %s, want at most now, %s", got, s.now)
+	}
+}
+
+func TestWithoutAClockThePassIsTheLimit(t *testing.T) {
+	s := newScene(t)
+	w := week("r1", entry("a", 1))
+	w.Changed = s.now.Add(time.Hour)
+	s.bill(1, w)
+	if got := s.watermark(); got.After(s.now) {
+		t.Errorf("watermark = %s, want at most now, %s", got, s.now)
+	}
+}
+
+func TestPassesWithoutChangeWriteAHeartbeatAlone(t *testing.T) {
+	s := newScene(t)
+	s.tracker.size = 10
+	for i := range 35 {
+		w := week(fmt.Sprintf("r%02d", i), ofProject(entry(fmt.Sprintf("e%d", i), 1), fmt.Sprintf("p%d", i)))
+		w.Changed = w.Changed.Add(time.Duration(i) * 412 * time.Microsecond)
+		s.tracker.put(w)
+	}
+	s.bill(35)
+	for range 5 {
+		s.wait(15 * time.Minute)
+		fetched := s.tracker.fetched
+		s.quiet()
+		if got := s.tracker.fetched - fetched; got != 4 {
+			t.Errorf("pages = %d, want 4 in each pass", got)
+		}
+	}
+}
+
+func TestManyRecordsOfOneMomentAreOneTransactionAPage(t *testing.T) {
+	s := newScene(t)
+	s.tracker.size = 500
+	for i := range 5000 {
+		w := week(fmt.Sprintf("r%04d", i), with(entry(fmt.Sprintf("e%d", i), 1), func(e *tracker.Entry) { e.Billable = false }))
+		s.tracker.put(w)
+	}
+	commits := s.store.Commits()
+	if report := s.pass(); report.Stored != 5000 {
+		t.Errorf("stored = %d, want 5000", report.Stored)
+	}
+	if got := s.store.Commits() - commits; got < 10 || got > 16 {
+		t.Errorf("commits = %d, want one for each of 10 pages and a few for the pass", got)
+	}
+	s.quiet()
+}
+
+// TestAnOldWeekApprovedTodayIsTaken: the cursor is the change, not the date of the week.
+func TestAnOldWeekApprovedTodayIsTaken(t *testing.T) {
+	s := newScene(t, func(r *Settings) { r.Start = monday.AddDays(-300) })
+	s.bill(1, week("r1", entry("a", 1)))
+	old := week("r2", with(entry("b", 1), func(e *tracker.Entry) { e.Date = monday.AddDays(-273) }))
+	old.Period = civil.Period{First: monday.AddDays(-273), Last: monday.AddDays(-267)}
+	old.Changed = s.now
+	s.bill(1, old)
+}
+
+func TestAWeekIsNewOnlyOnceWhateverIsSent(t *testing.T) {
+	s := newScene(t)
+	w := week("r1", entry("a", 1.5), entry("b", 2))
+	s.bill(1, w)
+	w.Entries = []tracker.Entry{w.Entries[1], w.Entries[0]}
+	w.Entries[1].Rate = price("100.00")
+	w.Member.Name, w.Entries[0].Client.Name, w.Entries[0].Project.Name = "Ann Other", "Acme AG", "Relaunch 2"
+	s.tracker.put(w)
+	if report := s.pass(); report.Duplicates != 1 || report.Due != 0 {
+		t.Errorf("duplicates, due = %d, %d; want 1, 0", report.Duplicates, report.Due)
+	}
+	s.quiet()
+}
+
+func TestContentThatChangesUnderOneStampIsSeenInTheOverlap(t *testing.T) {
+	s := newScene(t)
+	w := week("r1", entry("a", 1))
+	w.Version.Kind = tracker.Stamp
+	s.bill(1, w)
+	w.Entries = []tracker.Entry{entry("a", 2)}
+	s.tracker.put(w)
+	s.pass()
+	i := s.asked(state.Changed)
+	if i.Billed.Seconds != 3600 || i.Wanted.Seconds != 7200 || !i.Difference().Equal(decimal.NewFromInt(100)) {
+		t.Errorf("item = %d s billed, %d s wanted, difference %s; want 3600, 7200, 100", i.Billed.Seconds, i.Wanted.Seconds, i.Difference())
+	}
+	s.quiet()
+}
+
+func TestSameVersionWithOtherContentIsAmbiguous(t *testing.T) {
+	s := newScene(t, func(r *Settings) { r.Settle = 3 * time.Hour })
+	w := week("r1", entry("a", 1))
+	s.tracker.put(w)
+	s.pass()
+	w.Entries = []tracker.Entry{entry("a", 2)}
+	s.tracker.put(w)
+	s.pass()
+	i := s.asked(state.Ambiguous)
+	if i.Week != "r1" {
+		t.Errorf("item is about %q, want r1", i.Week)
+	}
+	s.wait(4 * time.Hour)
+	s.pass()
+	s.wantLive(0, "0")
+	s.rule(i.Subject, Retry)
+	w.Entries = []tracker.Entry{entry("a", 1)}
+	s.tracker.put(w)
+	s.bill(1)
+	s.wantLive(1, "100")
+}
+
+func TestVersionThatGoesBackIsDroppedUntilAFullReadConfirmsIt(t *testing.T) {
+	s := newScene(t)
+	w := again(week("r1", entry("a", 2)), afterwards, entry("a", 2))
+	s.bill(1, w)
+	back := w
+	back.Version.Number = 1
+	back.Entries = []tracker.Entry{entry("a", 1)}
+	s.tracker.put(back)
+	if report := s.pass(); report.Stale != 1 {
+		t.Errorf("stale = %d, want 1", report.Stale)
+	}
+	s.wantItems(0)
+	s.quiet()
+	s.tracker.traits.Wide = true
+	s.pass()
+	s.asked(state.Ambiguous)
+	s.wantLive(1, "200")
+	s.quiet()
+}
+
+func TestVersionThatGoesBackIsConfirmedByABackfill(t *testing.T) {
+	s := newScene(t)
+	w := again(week("r1", entry("a", 2)), afterwards, entry("a", 2))
+	s.bill(1, w)
+	w.Version.Number, w.Entries = 1, []tracker.Entry{entry("a", 1)}
+	s.tracker.put(w)
+	_, err := s.engine.Backfill(context.Background(), s.now, w.Period, func(int, int, Slice) {})
+	s.must(err)
+	s.asked(state.Ambiguous)
+}
+
+func TestANewerVersionOfTheSameIsNotedAndNothingIsDue(t *testing.T) {
+	s := newScene(t)
+	w := week("r1", entry("a", 1))
+	s.bill(1, w)
+	s.tracker.put(again(w, s.now, entry("a", 1)))
+	if report := s.pass(); report.Due != 0 || report.Stored != 0 {
+		t.Errorf("due, stored = %d, %d; want 0, 0", report.Due, report.Stored)
+	}
+	s.quiet()
+}
+
+func TestWeekThatCannotBeTrueIsAmbiguous(t *testing.T) {
+	outside := with(entry("a", 1), func(e *tracker.Entry) { e.Date = monday.AddDays(7) })
+	mixed := week("r3", entry("a", 1), with(entry("b", 1), func(e *tracker.Entry) { e.Client = tracker.Ref{ID: "c2", Name: "Beta Ltd"} }))
+	mixed.Simple = true
+	currencies := week("r4", entry("a", 1), with(entry("b", 1), func(e *tracker.Entry) { e.Currency = "USD" }))
+	currencies.Simple = true
+	tests := []struct {
+		name string
+		week tracker.Week
+		per  Per
+	}{
+		{"an entry outside of the period", week("r1", outside), PerProject},
+		{"two entries with one id", week("r2", entry("a", 1), entry("a", 2)), PerProject},
+		{"two clients in a record that has one", mixed, PerWeek},
+		{"two currencies in a record that has one", currencies, PerWeek},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newScene(t, func(r *Settings) { r.Per = tt.per })
+			s.bill(0, tt.week)
+			s.asked(state.Ambiguous)
+			s.quiet()
+			s.bill(1, again(tt.week, s.now, entry("a", 1)))
+			s.wantItems(0)
+		})
+	}
+}
+
+func TestEmptyWeekIsStoredAndNothingIsDue(t *testing.T) {
+	s := newScene(t)
+	unbilled := with(entry("a", 8), func(e *tracker.Entry) { e.Billable = false })
+	if report := s.bill(0, week("r1"), week("r2", unbilled)); report.Stored != 2 || report.Due != 0 {
+		t.Errorf("stored, due = %d, %d; want 2, 0", report.Stored, report.Due)
+	}
+	s.wantItems(0)
+	s.quiet()
+}
+
+func TestWeekBeforeStartIsNeverBilled(t *testing.T) {
+	s := newScene(t, func(r *Settings) { r.Start = monday.AddDays(7) })
+	if report := s.bill(0, week("r1", entry("a", 1))); report.BeforeStart != 1 {
+		t.Errorf("before start = %d, want 1", report.BeforeStart)
+	}
+	if groups := s.groups(); len(groups) != 0 {
+		t.Errorf("groups = %v, want none", groups)
+	}
+	s.quiet()
+}
+
+func TestStartMovedBackCausesOneFullRead(t *testing.T) {
+	s := newScene(t, func(r *Settings) { r.Start = monday.AddDays(7) })
+	s.bill(0, week("r1", entry("a", 1)))
+	s.rules.Start = monday
+	s.restart()
+	s.wait(10 * 24 * time.Hour) // r1 is far behind the overlap
+	s.bill(1)
+	full := s.tracker.queries[len(s.tracker.queries)-1]
+	if !full.Since.IsZero() {
+		t.Errorf("query since = %s, want none: everything from start on", full.Since)
+	}
+	s.wait(time.Hour)
+	s.pass()
+	if q := s.tracker.queries[len(s.tracker.queries)-1]; q.Since.IsZero() {
+		t.Error("the second pass read everything again, want what changed since the watermark")
+	}
+	s.quiet()
+}
+
+func TestStartMovedBackBillsNothingAgain(t *testing.T) {
+	s := newScene(t)
+	s.bill(1, week("r1", entry("a", 1)))
+	s.rules.Start = monday.AddDays(-7)
+	s.restart()
+	s.bill(0)
+	s.wantLive(1, "100")
+	s.wantItems(0)
+	s.quiet()
+}
+
+func TestStartMovedForwardEndsWhatWasNotBilled(t *testing.T) {
+	s := newScene(t, func(r *Settings) { r.Settle = 24 * time.Hour })
+	s.bill(0, week("r1", entry("a", 1)))
+	s.rules.Start = monday.AddDays(7)
+	s.restart()
+	s.wait(48 * time.Hour)
+	s.bill(0)
+	if g := s.only(); !strings.Contains(g.Done, "start") {
+		t.Errorf("done = %q, want a reason that names start", g.Done)
+	}
+	s.quiet()
+	s.rules.Start = monday
+	s.restart()
+	s.bill(1)
+}
+
+func TestWithoutAFeedTheLookbackIsReadAgain(t *testing.T) {
+	s := newScene(t, func(r *Settings) { r.Start, r.Lookback = monday.AddDays(-200), 14*24*time.Hour })
+	s.tracker.traits.Feed = false
+	s.pass()
+	if q := s.tracker.queries[0]; q.First.First.After(s.rules.Start) {
+		t.Errorf("the first pass read from %s, want from start", q.First.First)
+	}
+	s.pass()
+	today := civil.DateOf(s.now)
+	if q := s.tracker.queries[1]; q.First.First != today.AddDays(-14) || !q.Since.IsZero() {
+		t.Errorf("query = %+v, want the weeks from %s on", q, today.AddDays(-14))
+	}
+	s.wait(50 * 24 * time.Hour)
+	s.pass()
+	if q := s.tracker.queries[2]; q.First.First != today.AddDays(-14) {
+		t.Errorf("after 50 days of rest the read begins at %s, want the look-back of the last pass, %s", q.First.First, today.AddDays(-14))
+	}
+	s.pass()
+	if q := s.tracker.queries[3]; q.First.First != today.AddDays(50-14) {
+		t.Errorf("the read after it begins at %s, want %s", q.First.First, today.AddDays(50-14))
+	}
+	status, err := s.engine.Status(s.now)
+	if err != nil || status.Horizon != "336h0m0s" {
+		t.Errorf("horizon = %q, %v; want 336h0m0s", status.Horizon, err)
+	}
+}
+
+func TestLookbackAfterAFailureGoesOnFromTheLastGoodPass(t *testing.T) {
+	s := newScene(t, func(r *Settings) { r.Lookback = 14 * 24 * time.Hour })
+	s.tracker.traits.Feed = false
+	s.pass()
+	good := civil.DateOf(s.now)
+	for range 3 {
+		s.wait(20 * 24 * time.Hour)
+		s.tracker.broken[0] = errors.New("503")
+		s.failing()
+	}
+	delete(s.tracker.broken, 0)
+	s.pass()
+	if q := s.tracker.queries[len(s.tracker.queries)-1]; q.First.First != good.AddDays(-14) {
+		t.Errorf("the read begins at %s, want %s", q.First.First, good.AddDays(-14))
+	}
+}
+
+func TestUnreadRecordIsTakenLaterWithoutAnEdit(t *testing.T) {
+	s := newScene(t)
+	w := week("r1", entry("a", 1))
+	s.tracker.put(w)
+	s.tracker.put(week("r2", ofProject(entry("b", 1), "p2")))
+	s.tracker.unread["r1"] = "429 on its details"
+	hidden := s.tracker.weeks["r1"]
+	delete(s.tracker.weeks, "r1")
+	if report := s.pass(); report.Count(Created) != 1 || report.Unread != 1 {
+		t.Errorf("created, unread = %d, %d; want 1, 1", report.Count(Created), report.Unread)
+	}
+	if s.watermark().IsZero() {
+		t.Error("watermark = none, want it moved: the unread record is stored as such")
+	}
+	s.quiet()
+	delete(s.tracker.unread, "r1") // The feed does not announce it again.
+	hidden.Changed = hidden.Changed.Add(-1000 * time.Hour)
+	s.tracker.put(hidden)
+	s.bill(1)
+	if unread, err := s.store.Unread(s.engine.channel); err != nil || len(unread) != 0 {
+		t.Errorf("unread = %v, %v; want none", unread, err)
+	}
+	s.quiet()
+}
+
+func TestUnreadRecordIsAPersonsAfterADay(t *testing.T) {
+	s := newScene(t)
+	s.tracker.unread["r1"] = "the answer is no JSON"
+	s.pass()
+	s.wait(unreadFor - time.Nanosecond)
+	s.pass()
+	s.wantItems(0)
+	s.wait(time.Nanosecond)
+	s.pass()
+	if i := s.asked(state.Unreadable); !strings.Contains(i.Text, "no JSON") || i.Title != "r1" {
+		t.Errorf("item = %s: %s; want r1 and the reason", i.Title, i.Text)
+	}
+	s.quiet()
+	delete(s.tracker.unread, "r1")
+	s.bill(1, week("r1", entry("a", 1)))
+	s.wantItems(0)
+}
+
+func TestUnreadRecordThatIsGoneIsForgotten(t *testing.T) {
+	s := newScene(t)
+	s.tracker.unread["r1"] = "500"
+	s.pass()
+	delete(s.tracker.unread, "r1")
+	s.pass()
+	if unread, err := s.store.Unread(s.engine.channel); err != nil || len(unread) != 0 {
+		t.Errorf("unread = %v, %v; want none", unread, err)
+	}
+	s.quiet()
+}
+
+// TestAbsenceIsNotDeletion: what a traversal does not yield stays as it was.
+func TestAbsenceIsNotDeletion(t *testing.T) {
+	s := newScene(t)
+	s.tracker.traits.Wide = true
+	s.bill(1, week("r1", entry("a", 1)))
+	delete(s.tracker.weeks, "r1")
+	s.pass()
+	s.wantItems(0)
+	s.wantLive(1, "100")
+	s.quiet()
+}
+
+func TestSettingsThatMakeGroupsAreFollowed(t *testing.T) {
+	s := newScene(t, func(r *Settings) { r.IgnoreProjects = []string{"p1"} })
+	s.bill(0, week("r1", entry("a", 1)))
+	if g := s.only(); !strings.Contains(g.Done, "ignored") {
+		t.Errorf("done = %q, want a reason that says ignored", g.Done)
+	}
+	s.quiet()
+	s.rules.IgnoreProjects = nil
+	s.restart()
+	s.bill(1)
+	s.quiet()
+	s.rules.IgnoreClients = []string{"c1"}
+	s.restart()
+	s.bill(0)
+	s.wantItems(0)
+	s.wantLive(1, "100")
+}
+
+func TestPeriodsOfAnyLengthAreTakenAsTheTrackerStatesThem(t *testing.T) {
+	s := newScene(t)
+	sunday := week("r1", with(entry("a", 1), func(e *tracker.Entry) { e.Date = monday.AddDays(-1) }))
+	sunday.Period = civil.Period{First: monday.AddDays(-1), Last: monday.AddDays(5)}
+	next := week("r2", with(entry("b", 1), func(e *tracker.Entry) { e.Date = monday.AddDays(6) }))
+	next.Period = civil.Period{First: monday.AddDays(6), Last: monday.AddDays(12)}
+	half := week("r3", with(entry("c", 1), func(e *tracker.Entry) { e.Date = monday.AddDays(3) }))
+	half.Period = civil.Period{First: monday.AddDays(-1), Last: monday.AddDays(12)}
+	s.bill(3, sunday, next, half)
+	s.quiet()
+}
+
+func TestWeekThatMovedItsPeriodIsOneWeek(t *testing.T) {
+	s := newScene(t)
+	w := week("r1", entry("a", 1))
+	s.bill(1, w)
+	moved := again(w, s.now, with(entry("a", 1), func(e *tracker.Entry) { e.Date = monday.AddDays(8) }))
+	moved.Period = civil.Period{First: monday.AddDays(7), Last: monday.AddDays(13)}
+	s.tracker.put(moved)
+	s.pass()
+	s.wantLive(1, "100")
+	if n := s.books.writes(); n != 1 {
+		t.Errorf("writes = %d, want 1", n)
+	}
+	kinds := map[state.Kind]bool{}
+	for _, i := range s.items() {
+		kinds[i.Kind] = true
+	}
+	if !kinds[state.Withdrawn] || !kinds[state.Moved] {
+		t.Errorf("items = %v, want withdrawn there and moved here", kinds)
+	}
+	s.quiet()
+}
