@@ -75,6 +75,9 @@ func (e *Engine) collect(period civil.Period, due []state.Due, weekItems map[str
 // add gives each billable entry of a week to the groups that it belongs to.
 func (c *collector) add(w tracker.Week) {
 	held := c.holdsBack(w)
+	if held != "" && w.State == tracker.Approved {
+		c.keepBilled(w)
+	}
 	if held == setAside || w.State == tracker.Withdrawn {
 		return
 	}
@@ -88,6 +91,18 @@ func (c *collector) add(w tracker.Week) {
 			c.give(g.Reference, w, billed, held)
 		}
 		c.givePinned(w, entry, held)
+	}
+}
+
+// keepBilled gives what was billed of a week to its groups as it was billed: while a person has the week,
+// their invoices stay as they are.
+func (c *collector) keepBilled(w tracker.Week) {
+	for id, b := range c.pinned {
+		reference := c.fixed[id].Reference
+		if key := [3]string{reference, w.ID, id}; b.Week == w.ID && !c.given[key] {
+			c.given[key] = true
+			c.groups[reference].Entries = append(c.groups[reference].Entries, b)
+		}
 	}
 }
 

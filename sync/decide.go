@@ -30,7 +30,7 @@ type Recorded struct {
 	Under   []string // other references under which all of them are recorded, and where they belong
 	Moved   []string // entries that are recorded under another reference, and others that are not
 	Similar []string // new entries that look like billed ones which have vanished
-	Shared  []string // entries that two approved weeks hold
+	Shared  []string // entries, billed ones too, that two approved weeks hold
 }
 
 // Do is what is done with a group.
@@ -82,6 +82,9 @@ func (c Case) open() Decision {
 	case len(c.Content.Entries) == 0: // 12
 		return ask(state.Withdrawn, "nothing of what was billed is approved any more; the program voids and deletes nothing")
 	}
+	if len(c.Recorded.Shared) > 0 {
+		return c.shared()
+	}
 	changed, added := c.compare()
 	switch {
 	case len(changed) == 0 && len(added) == 0: // 6, 8
@@ -107,9 +110,9 @@ func (c Case) answered() string {
 		return ""
 	}
 	switch i.Kind {
-	case state.Changed, state.Late, state.Withdrawn:
+	case state.Changed, state.Late, state.Withdrawn, state.Ambiguous:
 		changed, added := c.compare()
-		if len(c.Documents) > 0 && len(changed)+len(added) == 0 && !c.unknown() {
+		if len(c.Documents) > 0 && len(changed)+len(added)+len(c.Recorded.Shared) == 0 && !c.unknown() {
 			return "what is wanted is what was billed"
 		}
 	case state.Waiting:
@@ -210,13 +213,17 @@ func (c Case) refuse(entries []state.Billed) Decision {
 	case len(c.Recorded.Similar) > 0:
 		return ask(state.Moved, "looks like an entry that was billed and has vanished: %s", few(c.Recorded.Similar))
 	case len(c.Recorded.Shared) > 0:
-		return ask(state.Ambiguous, "held by two approved weeks: %s", few(c.Recorded.Shared))
+		return c.shared()
 	case len(elsewhere) > 0:
 		return ask(state.Elsewhere, "the tracker says that it was billed already: %s", few(elsewhere))
 	case len(incomplete) > 0:
 		return ask(state.Incomplete, "%s", few(incomplete))
 	}
 	return Decision{}
+}
+
+func (c Case) shared() Decision {
+	return ask(state.Ambiguous, "held by two approved weeks: %s", few(c.Recorded.Shared))
 }
 
 func (c Case) unmapped() Decision {

@@ -219,6 +219,9 @@ func (p *poster) recorded(sit state.Situation, entries []state.Billed, own map[s
 	there, free := 0, 0
 	under := map[string]bool{}
 	for _, b := range entries {
+		if slices.Contains(sit.Shared, b.Entry.ID) {
+			r.Shared = append(r.Shared, describe(b))
+		}
 		claim, claimed := sit.Claims[b.Entry.ID]
 		switch {
 		case own[b.Entry.ID]:
@@ -236,9 +239,6 @@ func (p *poster) recorded(sit state.Situation, entries []state.Billed, own map[s
 		default:
 			free++
 			p.compareVanished(&r, b, sit.Group)
-		}
-		if slices.Contains(sit.Shared, b.Entry.ID) {
-			r.Shared = append(r.Shared, describe(b))
 		}
 	}
 	if free == 0 && there > 0 && there == len(r.Moved) && len(own) == 0 {
