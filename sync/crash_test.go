@@ -81,7 +81,7 @@ func crashChild(folder string) error {
 	}
 	peer := newPeerTracker(weeks...)
 	peer.size = 1
-	engine := New(store, peer, &stepBooks{path: s.books()}, crashRules(), func() time.Time { return s.clock }, zerolog.Nop(), fault.FromEnvironment())
+	engine := New(store, peer, &fileBooks{path: s.books()}, crashRules(), func() time.Time { return s.clock }, zerolog.Nop(), fault.FromEnvironment())
 	_, err = engine.Pass(context.Background(), s.clock)
 	return errors.Join(err, store.Close())
 }
@@ -94,7 +94,7 @@ func crashRules() Settings {
 	}
 }
 
-// stepDoc is an invoice of stepBooks. It has lines only after the second step.
+// stepDoc is an invoice of fileBooks. It has lines only after the second step.
 type stepDoc struct {
 	ID      string
 	Invoice accounting.Invoice
@@ -102,22 +102,22 @@ type stepDoc struct {
 	Edition int
 }
 
-// stepBooks is an accounting system in a file, whose creates take two steps: the invoice, then its lines.
-type stepBooks struct{ path string }
+// fileBooks is an accounting system in a file, whose creates take two steps: the invoice, then its lines.
+type fileBooks struct{ path string }
 
-func (b *stepBooks) Account() string { return "books-1" }
-func (b *stepBooks) Traits() accounting.Traits {
+func (b *fileBooks) Account() string { return "books-1" }
+func (b *fileBooks) Traits() accounting.Traits {
 	return accounting.Traits{Authoritative: true, GuardsDrafts: true}
 }
 
-func (b *stepBooks) Prepare(inv accounting.Invoice) (accounting.Request, error) {
+func (b *fileBooks) Prepare(inv accounting.Invoice) (accounting.Request, error) {
 	body, err := json.Marshal(inv)
 	return accounting.Request{Steps: []accounting.Step{{Method: "POST", Path: "/invoices", Body: body}, {Method: "POST", Path: "/lines", Body: body}}}, err
 }
 
 // change reads the file, lets fn change it, and writes it. The lock is the file system's: processes
 // of a test come one after another, goroutines of one do not.
-func (b *stepBooks) change(fn func(docs []stepDoc) ([]stepDoc, error)) error {
+func (b *fileBooks) change(fn func(docs []stepDoc) ([]stepDoc, error)) error {
 	lock, err := os.OpenFile(b.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
@@ -145,9 +145,9 @@ func (d stepDoc) receipt() accounting.Receipt {
 	return r
 }
 
-func (b *stepBooks) docs() (docs []stepDoc, err error) { return docs, load(b.path, &docs) }
+func (b *fileBooks) docs() (docs []stepDoc, err error) { return docs, load(b.path, &docs) }
 
-func (b *stepBooks) Find(_ context.Context, reference string) (found []accounting.Receipt, err error) {
+func (b *fileBooks) Find(_ context.Context, reference string) (found []accounting.Receipt, err error) {
 	docs, err := b.docs()
 	for _, d := range docs {
 		if d.Invoice.Reference == reference {
@@ -157,7 +157,7 @@ func (b *stepBooks) Find(_ context.Context, reference string) (found []accountin
 	return found, err
 }
 
-func (b *stepBooks) Read(_ context.Context, id string) (accounting.Receipt, error) {
+func (b *fileBooks) Read(_ context.Context, id string) (accounting.Receipt, error) {
 	docs, err := b.docs()
 	for _, d := range docs {
 		if d.ID == id {
@@ -167,7 +167,7 @@ func (b *stepBooks) Read(_ context.Context, id string) (accounting.Receipt, erro
 	return accounting.Receipt{}, errors.Join(err, accounting.ErrAbsent)
 }
 
-func (b *stepBooks) Create(_ context.Context, _ string, req accounting.Request, p accounting.Progress, saved func(accounting.Progress) error) (receipt accounting.Receipt, err error) {
+func (b *fileBooks) Create(_ context.Context, _ string, req accounting.Request, p accounting.Progress, saved func(accounting.Progress) error) (receipt accounting.Receipt, err error) {
 	var inv accounting.Invoice
 	if err := json.Unmarshal(req.Steps[0].Body, &inv); err != nil {
 		return receipt, err
@@ -193,7 +193,7 @@ func (b *stepBooks) Create(_ context.Context, _ string, req accounting.Request, 
 	return receipt, err
 }
 
-func (b *stepBooks) Update(_ context.Context, _ string, req accounting.Request, left accounting.Receipt) (receipt accounting.Receipt, err error) {
+func (b *fileBooks) Update(_ context.Context, _ string, req accounting.Request, left accounting.Receipt) (receipt accounting.Receipt, err error) {
 	err = b.change(func(docs []stepDoc) ([]stepDoc, error) {
 		for i := range docs {
 			if docs[i].ID != left.ID {
@@ -306,7 +306,7 @@ func (s *crashScene) goOn(t *testing.T) {
 // expect checks that each group has exactly one invoice, with its lines, for what the weeks say.
 func (s crashScene) expect(t *testing.T, weeks []tracker.Week) {
 	t.Helper()
-	docs, err := (&stepBooks{path: s.books()}).docs()
+	docs, err := (&fileBooks{path: s.books()}).docs()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -28,6 +29,7 @@ type watchedBooks struct {
 	watch   sync.Mutex
 	bodies  map[string]string // of every attempt, by key
 	effects []peerCall
+	written map[string]time.Time // when a document was last written, by its reference
 	calls   int
 	dieAt   int // the call at which the process dies; 0: none
 	dead    bool
@@ -106,10 +108,35 @@ func (b *watchedBooks) attempt(act, key string, req accounting.Request) {
 	b.bodies[name] = body
 	b.effects = append(b.effects, peerCall{act, key, body})
 	reference, _, _ := strings.Cut(key, ".")
+	b.watchWindow(act, key, body)
 	item, err := b.world.store.Item(b.Account(), reference)
 	if err != nil || item != nil {
 		b.world.t.Errorf("%s %s though a person has it: %+v, %v", act, key, item, err)
 	}
+}
+
+// watchWindow checks that a draft is corrected only where the rules say so: not while its key lives, unless
+// drafts are to be updated at once. A clock that somebody set ahead is no reason.
+func (b *watchedBooks) watchWindow(act, key, body string) {
+	var inv accounting.Invoice
+	if err := json.Unmarshal([]byte(body), &inv); err != nil {
+		b.world.t.Error(err)
+	}
+	last, again := b.written[inv.Reference], b.bodies["seen "+key] == body
+	b.bodies["seen "+key] = body
+	rules, now := b.world.engine.rules, b.world.real
+	switch {
+	case act == "create" || again || b.world.lives > 0:
+	case rules.Corrections == Review:
+		b.world.t.Errorf("%s was updated though every correction is a person's", inv.Reference)
+	case rules.Corrections == Window && now.Before(last.Add(rules.TTL)):
+		b.world.t.Errorf("%s was updated %s after it was written, within the window", inv.Reference, now.Sub(last))
+	}
+	at := b.world.clock
+	if at.After(now) {
+		at = now
+	}
+	b.written[inv.Reference] = at
 }
 
 // created returns how many creates were attempted since a moment.
@@ -175,12 +202,12 @@ func (w *world) checkWatermark() {
 func (w *world) quiet() {
 	w.books.faults, w.books.finding = nil, nil
 	for range 8 {
-		w.clock = w.clock.Add(2 * time.Hour)
+		w.sleep(2 * time.Hour)
 		w.must(w.pass())
 	}
-	w.clock = w.clock.Add(100 * time.Hour)
+	w.sleep(100 * time.Hour)
 	for range 3 {
-		w.clock = w.clock.Add(2 * time.Hour)
+		w.sleep(2 * time.Hour)
 		w.must(w.pass())
 	}
 	w.check()

@@ -60,7 +60,8 @@ type world struct {
 	former  map[string]tracker.Week // what each week was before its last change
 	serial  int                     // of the next entry
 	log     []string
-	lives   int // how often the state began anew: keys are counted from the beginning then
+	real    time.Time // what the clock would say if nobody had set it
+	lives   int       // how often the state began anew: keys are counted from the beginning then
 }
 
 func play(t *testing.T, seed uint64) {
@@ -86,11 +87,11 @@ func play(t *testing.T, seed uint64) {
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, rnd: rand.New(rand.NewPCG(seed, 1)), path: filepath.Join(t.TempDir(), "tidemark.db"),
-		clock: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC), tracker: newPeerTracker(), former: map[string]tracker.Week{},
+		clock: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC), real: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC), tracker: newPeerTracker(), former: map[string]tracker.Week{},
 	}
 	w.tracker.size = 1 + w.rnd.IntN(4)
 	w.tracker.traits = tracker.Traits{Feed: w.chance(70), Wide: w.chance(30)}
-	w.books = &watchedBooks{peerBooks: newPeerBooks(), world: w, bodies: map[string]string{}}
+	w.books = &watchedBooks{peerBooks: newPeerBooks(), world: w, bodies: map[string]string{}, written: map[string]time.Time{}}
 	if w.chance(40) {
 		w.books.traits.SearchLag = time.Hour
 		w.books.traits.SettleAfter = 10 * time.Minute
@@ -112,6 +113,12 @@ func newWorld(t *testing.T, seed uint64) *world {
 }
 
 func (w *world) chance(percent int) bool { return w.rnd.IntN(100) < percent }
+
+// sleep lets time go by.
+func (w *world) sleep(d time.Duration) {
+	w.clock = w.clock.Add(d)
+	w.real = w.clock
+}
 
 func (w *world) say(format string, args ...any) {
 	w.log = append(w.log, w.clock.Format("01-02 15:04:05 ")+fmt.Sprintf(format, args...))
@@ -144,14 +151,14 @@ func (w *world) restart() {
 
 // step does one random thing.
 func (w *world) step() {
-	w.clock = w.clock.Add(time.Duration(w.rnd.IntN(7200)) * time.Second)
+	w.sleep(time.Duration(w.rnd.IntN(7200)) * time.Second)
 	steps := []struct {
 		weight int
 		do     func()
 	}{
 		{14, w.newWeek}, {10, w.grow}, {10, w.correct}, {6, w.revert}, {6, w.withdraw}, {6, w.approve}, {6, w.move},
 		{3, w.rename}, {5, w.resend}, {4, w.changeSettings}, {34, func() { w.pass() }}, {8, w.backfill}, {4, w.passBesideBackfill},
-		{12, w.person}, {5, w.bookkeeper}, {12, w.disturb}, {12, w.crash}, {3, w.loseState}, {4, w.stepClock}, {8, w.rest}, {4, w.sweep},
+		{12, w.person}, {5, w.bookkeeper}, {12, w.disturb}, {6, w.breakTracker}, {4, w.late}, {12, w.crash}, {3, w.loseState}, {4, w.stepClock}, {8, w.rest}, {4, w.sweep},
 	}
 	total := 0
 	for _, s := range steps {
@@ -481,11 +488,16 @@ func (w *world) loseState() {
 		w.must(state.Init(w.path))
 		w.open()
 		w.must(w.store.SetRebuild([]state.Channel{w.engine.Channel()}, w.clock))
+		w.newWeek()
 	}
 	w.books.faults = nil
+	before := len(w.books.effects)
 	for range 2 {
-		w.clock = w.clock.Add(2 * time.Hour)
+		w.sleep(2 * time.Hour)
 		w.say("state lost; pass: %v", w.pass())
+	}
+	if n := w.books.created(before); n > 0 {
+		w.t.Errorf("%d invoices were created after the state was lost", n)
 	}
 }
 
@@ -503,14 +515,36 @@ func (w *world) settled() bool {
 
 func (w *world) stepClock() {
 	d := []time.Duration{-time.Hour, -48 * time.Hour, 400 * 24 * time.Hour}[w.rnd.IntN(3)]
-	real := w.clock
 	w.clock = w.clock.Add(d)
 	w.say("clock stepped by %s", d)
 	_ = w.pass()
-	w.clock = real
+	w.clock = w.real
 }
 
-func (w *world) rest() { w.clock = w.clock.Add(time.Duration(w.rnd.IntN(100)) * time.Hour) }
+func (w *world) rest() { w.sleep(time.Duration(w.rnd.IntN(100)) * time.Hour) }
+
+// breakTracker lets a pass fail at a page, or meet a record that cannot be read.
+func (w *world) breakTracker() {
+	if week, ok := w.anyWeek(); ok && w.chance(50) {
+		w.tracker.hide(week.ID, true)
+		w.say("the tracker cannot read %s", week.ID)
+		_ = w.pass()
+		w.tracker.hide(week.ID, false)
+		return
+	}
+	w.tracker.broken[w.rnd.IntN(3)] = fmt.Errorf("500")
+	err := w.pass()
+	w.say("the tracker broke: %v", err)
+	clear(w.tracker.broken)
+}
+
+// late stores a change that bears a stamp of the day before, as one does that was committed late.
+func (w *world) late() {
+	now := w.clock
+	w.clock = w.clock.Add(-time.Duration(w.rnd.IntN(40)) * time.Hour)
+	w.correct()
+	w.clock = now
+}
 
 func (w *world) sweep() {
 	clock, err := w.store.Observe(w.clock)

@@ -47,6 +47,16 @@ func (p *peerTracker) put(w tracker.Week) {
 	p.weeks[w.ID] = w
 }
 
+// hide makes a record that is announced and cannot be read, or readable again.
+func (p *peerTracker) hide(id string, hidden bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.unread, id)
+	if hidden {
+		p.unread[id] = "429"
+	}
+}
+
 func (p *peerTracker) Account() string        { return "tracker-1" }
 func (p *peerTracker) Traits() tracker.Traits { return p.traits }
 
@@ -79,7 +89,7 @@ func (p *peerTracker) pages(q tracker.Query) (pages []tracker.Page) {
 	for _, w := range slices.SortedFunc(maps.Values(p.weeks), func(a, b tracker.Week) int { return cmp.Compare(a.ID, b.ID) }) {
 		first := w.Period.First
 		inRange := !first.Before(q.First.First) && (q.First.Last.IsZero() || !first.After(q.First.Last))
-		if inRange && !w.Changed.Before(q.Since) {
+		if inRange && !w.Changed.Before(q.Since) && p.unread[w.ID] == "" {
 			weeks = append(weeks, w)
 		}
 	}
