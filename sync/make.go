@@ -23,6 +23,7 @@ type result struct {
 	conclusion *state.Conclusion
 	attempt    *attempt
 	deed       Deed
+	touched    bool // of an update: the draft was no longer as it was read
 	err        error
 }
 
@@ -249,7 +250,7 @@ func (p *poster) answered(t *task, receipt accounting.Receipt, err error, deed D
 	case errors.Is(err, accounting.ErrTouched):
 		c := p.asked(t, state.Changed, "the draft is no longer as it was left: "+err.Error())
 		c.Drop, c.Error = state.Refused, err.Error()
-		return result{conclusion: &c}
+		return result{conclusion: &c, touched: true}
 	case errors.Is(err, accounting.ErrNotSent) && !fresh:
 		return result{err: err} // an earlier attempt may still have had an effect
 	default:

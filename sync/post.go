@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark/state"
+	"tidemark/sync/accounting"
 	"tidemark/sync/civil"
 )
 
@@ -96,7 +97,8 @@ type task struct {
 	sit      state.Situation
 	kase     Case
 	decision Decision
-	op       state.Operation // of what is to be sent
+	op       state.Operation     // of what is to be sent
+	moved    *accounting.Receipt // the draft with another token, that was updated in vain
 }
 
 func (t task) reference() string { return t.due.Group.Reference }

@@ -208,7 +208,7 @@ func (p *poster) verify(ctx context.Context, t *task) result {
 			return result{}
 		}
 		return p.update(ctx, t)
-	case now.Bills(t.op.Frozen.Invoice) && now.Status == accounting.Draft:
+	case now.Bills(t.op.Frozen.Invoice) && now.Status != accounting.Void:
 		return result{deed: Updated, answer: p.answer(t, now, false)}
 	}
 	return p.giveUp(t, "it is neither as it was left nor as it was to become")
@@ -240,11 +240,47 @@ func (p *poster) mendAll(ctx context.Context, tasks []*task) error {
 		if len(ready) == 0 {
 			continue
 		}
-		if err := p.run(ctx, ready, p.update); err != nil {
+		if err := p.run(ctx, ready, p.mend); err != nil {
+			return err
+		}
+		if err := p.mendAgain(ctx, ready); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// mend updates a draft. Where it was refused since the token had moved after the draft was read, and what
+// we wrote is as we left it, it may be sent once more.
+func (p *poster) mend(ctx context.Context, t *task) result {
+	r := p.update(ctx, t)
+	if !r.touched || t.moved != nil {
+		return r
+	}
+	left := t.op.Frozen.Left
+	now, err := p.books.Read(ctx, left.ID)
+	left.Token = now.Token
+	if err == nil && now.Untouched(left) {
+		t.moved = &now
+		r.conclusion = &state.Conclusion{Reference: t.reference(), Drop: state.Refused, Error: "the token had moved"}
+	}
+	return r
+}
+
+// mendAgain sends the updates once more, each under its next key, whose token had moved.
+func (p *poster) mendAgain(ctx context.Context, tasks []*task) error {
+	var moved []*task
+	for _, t := range tasks {
+		if t.moved != nil {
+			t.op.After++
+			t.op.Frozen.Left = *t.moved
+			moved = append(moved, t)
+		}
+	}
+	if len(moved) == 0 {
+		return nil
+	}
+	return p.run(ctx, moved, p.mend)
 }
 
 // readDraft prepares the update of a draft, if it still is one and as we left it.
