@@ -29,7 +29,7 @@ type watchedBooks struct {
 	watch   sync.Mutex
 	bodies  map[string]string // of every attempt, by key
 	effects []peerCall
-	written map[string]time.Time // when a document was last written, by its reference
+	written map[string]time.Time // when the key of a document's last write was first seen, by its reference
 	calls   int
 	dieAt   int // the call at which the process dies; 0: none
 	dead    bool
@@ -130,13 +130,14 @@ func (b *watchedBooks) watchWindow(act, key, body string) {
 	case rules.Corrections == Review:
 		b.world.t.Errorf("%s was updated though every correction is a person's", inv.Reference)
 	case rules.Corrections == Window && now.Before(last.Add(rules.TTL)):
-		b.world.t.Errorf("%s was updated %s after it was written, within the window", inv.Reference, now.Sub(last))
+		b.world.t.Errorf("%s was updated %s after its key was first seen, within the window", inv.Reference, now.Sub(last))
 	}
-	at := b.world.clock
-	if at.After(now) {
-		at = now
+	k, _, err := b.world.store.Key(b.Account(), key)
+	if err != nil || k == nil {
+		b.world.t.Errorf("%s %s was sent without a key on the disk: %v", act, key, err)
+		return
 	}
-	b.written[inv.Reference] = at
+	b.written[inv.Reference] = k.First
 }
 
 // created returns how many creates were attempted since a moment.
@@ -187,14 +188,8 @@ func (w *world) checkOnce() {
 func (w *world) checkWatermark() {
 	mark, err := w.store.Watermark(w.engine.Channel())
 	w.must(err)
-	newest := time.Time{}
-	for _, week := range w.tracker.weeks {
-		if week.Changed.After(newest) {
-			newest = week.Changed
-		}
-	}
-	if mark.After(newest) {
-		w.t.Errorf("the watermark %s is later than any change, %s", mark, newest)
+	if mark.After(w.newest) {
+		w.t.Errorf("the watermark %s is later than any change, %s", mark, w.newest)
 	}
 }
 

@@ -60,6 +60,7 @@ type world struct {
 	former  map[string]tracker.Week // what each week was before its last change
 	serial  int                     // of the next entry
 	log     []string
+	newest  time.Time // stamp that the tracker ever gave
 	real    time.Time // what the clock would say if nobody had set it
 	lives   int       // how often the state began anew: keys are counted from the beginning then
 }
@@ -220,11 +221,19 @@ func (w *world) store1(week tracker.Week, what string) {
 		week.Version.Number++
 	}
 	week.Changed = w.clock
+	w.newest = later(w.newest, w.clock)
 	if week.State == tracker.Approved {
 		week.Approved = w.clock
 	}
 	w.tracker.put(week)
 	w.say(what, week.ID)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // anyWeek returns a copy of a random week.
@@ -303,6 +312,7 @@ func (w *world) rename() {
 func (w *world) resend() {
 	if week, ok := w.anyWeek(); ok {
 		week.Changed = w.clock
+		w.newest = later(w.newest, w.clock)
 		w.tracker.put(week)
 		w.say("resend %s", week.ID)
 	}
