@@ -89,7 +89,7 @@ func (p *poster) absentAll(tasks []*task) (free []*task, err error) {
 			}
 		}
 	}
-	if len(lost) > 0 {
+	if p.lost = len(lost); p.lost > 0 {
 		cs = append(cs, p.listItem(state.Lost, lost, "not found in the accounting system after the state was lost or restored: create them only if they were never billed"))
 	}
 	for part := range slices.Chunk(cs, batch) {
@@ -126,7 +126,7 @@ func (p *poster) limit(tasks []*task) (free []*task, err error) {
 		}
 	}
 	if p.created+len(held) <= p.rules.MaxNew {
-		if _, open := p.items[subject]; !open || p.created > 0 {
+		if _, open := p.items[subject]; !open || p.created > 0 || p.scope != (scope{}) {
 			return tasks, nil
 		}
 		delete(p.items, subject)
@@ -204,6 +204,15 @@ func (p *poster) beginRebuild() error {
 
 func (p *poster) setMode(mode state.Mode) error {
 	return p.store.ChangeStanding(p.channel, p.clock.Now, func(st *state.Standing) { st.Mode = mode })
+}
+
+// endLost closes the list of what was not found when nothing of it is left.
+func (p *poster) endLost() error {
+	subject := state.ListSubject(p.channel, state.Lost)
+	if _, open := p.items[subject]; !open || p.lost > 0 {
+		return nil
+	}
+	return p.conclude([]state.Conclusion{{Reference: subject, Close: "all of it was found or is no longer wanted"}})
 }
 
 // endMode ends a first run or a rebuild after a full pass in which everything due was looked up.

@@ -37,6 +37,7 @@ type attempt struct {
 
 // makeAll creates what was decided to be created. Again says that a group has to be decided anew.
 func (p *poster) makeAll(ctx context.Context, tasks []*task) (again bool, err error) {
+	p.lost = 0
 	if tasks, err = p.prepareAll(tasks); err != nil {
 		return false, err
 	}

@@ -37,6 +37,7 @@ type poster struct {
 	mode     state.Mode
 	standing state.Standing
 	created  int  // invoices that this post set out to create
+	lost     int  // groups that wait for a person since they were not found
 	open     bool // something has to be looked up again before the mode can end
 	errs     []error
 }
@@ -64,7 +65,7 @@ func (e *Engine) post(ctx context.Context, clock state.Clock, within scope, whol
 		return errors.Join(err, ctx.Err())
 	}
 	if whole && within == (scope{}) {
-		return p.endMode()
+		return errors.Join(p.endLost(), p.endMode())
 	}
 	return nil
 }
