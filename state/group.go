@@ -1,7 +1,6 @@
 package state
 
 import (
-	"encoding/binary"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -45,12 +44,10 @@ type Due struct {
 func (s *Store) Due(ch Channel) (due []Due, err error) {
 	err = s.view(func(tx *bbolt.Tx) error {
 		return scan(tx, bucketDue, text(nil, ch.Account), func(key, value []byte) error {
-			d := Due{}
-			mark, err := unseal(value)
-			if err != nil {
+			var d Due
+			if d.Mark, err = markOf(key, value); err != nil {
 				return err
 			}
-			d.Mark = binary.BigEndian.Uint64(mark)
 			if _, err := get(tx, bucketGroup, key, &d.Group); err != nil {
 				return err
 			}
@@ -65,7 +62,7 @@ func (s *Store) Due(ch Channel) (due []Due, err error) {
 
 // MarkDue makes groups due, and stores those that are new.
 func (s *Store) MarkDue(account string, groups []Group) error {
-	return s.update(func(tx *bbolt.Tx) error { return markDue(tx, account, groups) })
+	return s.change(func(tx *bbolt.Tx) (bool, error) { return len(groups) > 0, markDue(tx, account, groups) })
 }
 
 // Group returns a group by its reference, and whether there is one.
@@ -122,8 +119,12 @@ func touch(tx *bbolt.Tx, account, reference string) error {
 // settleDue ends being due, unless something else made the group due in between.
 func settleDue(tx *bbolt.Tx, account, reference string, mark uint64) (wrote bool, err error) {
 	key := text(nil, account, reference)
-	now, err := getBytes(tx, bucketDue, key)
-	if now == nil || err != nil || binary.BigEndian.Uint64(now) != mark {
+	value := tx.Bucket(bucketDue).Get(key)
+	if value == nil {
+		return false, nil
+	}
+	now, err := markOf(key, value)
+	if err != nil || now != mark {
 		return false, err
 	}
 	return true, remove(tx, bucketDue, key)

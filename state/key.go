@@ -33,7 +33,7 @@ const (
 // Key is the outbound key of one operation. First is never refreshed.
 type Key struct {
 	Name      string    `json:"name"`
-	Reference string    `json:"reference"` // of the group
+	Reference string    `json:"reference"` // of the group; the name begins with it
 	Document  int       `json:"document"`  // which document of the group
 	Act       Act       `json:"act"`
 	First     time.Time `json:"first"` // first seen
@@ -107,12 +107,13 @@ func (s *Store) Claim(account, trackerAccount string, ops []Operation, now time.
 func claim(tx *bbolt.Tx, account, trackerAccount string, op Operation, now time.Time) error {
 	var g Group
 	groupKey := text(nil, account, op.Reference)
-	if known, err := get(tx, bucketGroup, groupKey, &g); err != nil || !known {
-		return errors.Join(err, ErrClaimed)
+	known, err := get(tx, bucketGroup, groupKey, &g)
+	if err != nil {
+		return err
 	}
 	name := KeyName(op.Reference, op.After+1)
 	key := text(nil, account, name)
-	if g.Operations != op.After || tx.Bucket(bucketKey).Get(key) != nil || tx.Bucket(bucketItem).Get(groupKey) != nil {
+	if !known || g.Operations != op.After || tx.Bucket(bucketKey).Get(key) != nil || tx.Bucket(bucketItem).Get(groupKey) != nil {
 		return fmt.Errorf("%s: %w", name, ErrClaimed)
 	}
 	if err := freeEntries(tx, account, trackerAccount, op); err != nil {

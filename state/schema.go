@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -38,7 +41,7 @@ const SchemaVersion = 1
 //	group      account, reference               → what the group is, and why it is done
 //	due        account, reference               → (bytes) mark
 //	receipt    account, document                → what was billed, and the answer
-//	key        account, key                     → first seen, digest, outcome
+//	key        account, key                     → (bytes) first seen, digest, outcome, attempts
 //	frozen     account, key                     → request and contents of a key without an outcome
 //	expiry     first seen, account, key         → (bytes) nothing
 //	item       account, subject                 → what a person must decide, or decided
@@ -70,6 +73,9 @@ var (
 	bucketItem      = []byte("item")
 	bucketEvent     = []byte("event")
 )
+
+// keyClock is the key in meta of the long gaps that were seen.
+var keyClock = []byte("clock")
 
 // buckets lists every bucket; a file without one of them is damaged.
 func buckets() [][]byte {
@@ -122,9 +128,11 @@ func cut(key []byte) (part string, rest []byte, err error) {
 			out = append(out, key[i])
 		case key[i+1] == 0:
 			return string(out), key[i+2:], nil
-		default:
+		case key[i+1] == 0xff:
 			out = append(out, 0)
 			i++
+		default:
+			return "", nil, fmt.Errorf("%w: key %q is not of this program", ErrDamaged, key)
 		}
 	}
 	return "", nil, fmt.Errorf("%w: key %q has no end", ErrDamaged, key)
@@ -137,6 +145,18 @@ func moment(key []byte, t time.Time) []byte {
 
 // number appends a count as one part of a key.
 func number(key []byte, n uint64) []byte { return binary.BigEndian.AppendUint64(key, n) }
+
+// markOf reads the value of a row in due.
+func markOf(key, value []byte) (uint64, error) {
+	mark, err := unseal(value)
+	if err != nil {
+		return 0, fmt.Errorf("due %q: %w", key, err)
+	}
+	if len(mark) != 8 {
+		return 0, fmt.Errorf("%w: due %q: not a mark", ErrDamaged, key)
+	}
+	return binary.BigEndian.Uint64(mark), nil
+}
 
 // format is the first byte of every value.
 const format = 1
@@ -164,13 +184,27 @@ func unseal(value []byte) ([]byte, error) {
 	return payload, nil
 }
 
-// put writes v as JSON.
+// packed is what is stored as bytes of its own, since there is so much of it that JSON would tell in the
+// size of the file.
+type packed interface {
+	pack() ([]byte, error)
+	unpack(payload []byte) error
+}
+
+// put writes v as JSON, or as it packs itself.
 func put(tx *bbolt.Tx, bucket, key []byte, v any) error {
-	payload, err := json.Marshal(v)
+	payload, err := marshal(v)
 	if err != nil {
 		return fmt.Errorf("%s %q: %w", bucket, key, err)
 	}
 	return putBytes(tx, bucket, key, payload)
+}
+
+func marshal(v any) ([]byte, error) {
+	if p, ok := v.(interface{ pack() ([]byte, error) }); ok {
+		return p.pack()
+	}
+	return json.Marshal(v)
 }
 
 // putBytes writes payload as it is.
@@ -181,7 +215,7 @@ func putBytes(tx *bbolt.Tx, bucket, key, payload []byte) error {
 	return nil
 }
 
-// get reads JSON into v and reports whether there was a row.
+// get reads a row into v and reports whether there was a row.
 func get(tx *bbolt.Tx, bucket, key []byte, v any) (bool, error) {
 	value := tx.Bucket(bucket).Get(key)
 	if value == nil {
@@ -209,10 +243,17 @@ func decode(bucket, key, value []byte, v any) error {
 	if err != nil {
 		return fmt.Errorf("%s %q: %w", bucket, key, err)
 	}
-	if err := json.Unmarshal(payload, v); err != nil {
+	if err := unmarshal(payload, v); err != nil {
 		return fmt.Errorf("%w: %s %q: %v", ErrDamaged, bucket, key, err)
 	}
 	return nil
+}
+
+func unmarshal(payload []byte, v any) error {
+	if p, ok := v.(packed); ok {
+		return p.unpack(payload)
+	}
+	return json.Unmarshal(payload, v)
 }
 
 // remove deletes a row; a row that is not there is no error.
@@ -221,3 +262,72 @@ func remove(tx *bbolt.Tx, bucket, key []byte) error { return tx.Bucket(bucket).D
 // ErrDamaged means that the file holds what no release of this program wrote. Nothing may be billed
 // from it; a backup or a rebuild is the way out.
 var ErrDamaged = errors.New("state file is damaged")
+
+// acts are the acts of a key as bytes; a new one is added at the end.
+func acts() []Act { return []Act{Create, Update} }
+
+// outcomes are the outcomes of a key as bytes; a new one is added at the end.
+func outcomes() []Outcome { return []Outcome{Unknown, Done, Refused, Dropped} }
+
+// pack refuses what unpack could not read.
+func (k Key) pack() ([]byte, error) {
+	act, outcome := slices.Index(acts(), k.Act), slices.Index(outcomes(), k.Outcome)
+	count, ok := strings.CutPrefix(k.Name, k.Reference)
+	if act < 0 || outcome < 0 || !ok || k.Document < 0 {
+		return nil, fmt.Errorf("not a key: %+v", k)
+	}
+	b := []byte{byte(act), byte(outcome), 0}
+	if k.Unsent {
+		b[2] = 1
+	}
+	b = binary.AppendUvarint(b, uint64(k.Document))
+	for _, t := range []time.Time{k.First, k.Ended, k.Absent} {
+		b = binary.BigEndian.AppendUint64(b, nanoseconds(t))
+	}
+	for _, s := range []string{k.Reference, count, string(k.Digest), k.Error} {
+		b = binary.AppendUvarint(b, uint64(len(s)))
+		b = append(b, s...)
+	}
+	return b, nil
+}
+
+// nanoseconds since 1970; 0 stands for the zero time, since no key was seen in 1970.
+func nanoseconds(t time.Time) uint64 {
+	if t.IsZero() {
+		return 0
+	}
+	return uint64(t.UnixNano())
+}
+
+var errNotKey = errors.New("not a key")
+
+func (k *Key) unpack(b []byte) error {
+	if len(b) < 3 || int(b[0]) >= len(acts()) || int(b[1]) >= len(outcomes()) || b[2] > 1 {
+		return errNotKey
+	}
+	*k = Key{Act: acts()[b[0]], Outcome: outcomes()[b[1]], Unsent: b[2] == 1}
+	document, n := binary.Uvarint(b[3:])
+	if n <= 0 || document > math.MaxInt32 || len(b) < 3+n+24 {
+		return errNotKey
+	}
+	k.Document, b = int(document), b[3+n:]
+	for _, t := range []*time.Time{&k.First, &k.Ended, &k.Absent} {
+		if ns := binary.BigEndian.Uint64(b); ns != 0 {
+			*t = time.Unix(0, int64(ns)).UTC()
+		}
+		b = b[8:]
+	}
+	var count, digest string
+	for _, s := range []*string{&k.Reference, &count, &digest, &k.Error} {
+		size, n := binary.Uvarint(b)
+		if n <= 0 || size > uint64(len(b)-n) {
+			return errNotKey
+		}
+		*s, b = string(b[n:n+int(size)]), b[n+int(size):]
+	}
+	if len(b) > 0 {
+		return errNotKey
+	}
+	k.Name, k.Digest = k.Reference+count, Digest(digest)
+	return nil
+}
