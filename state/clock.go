@@ -17,9 +17,9 @@ const (
 
 // Clock is the time of a pass, and what is known against it. It decides which keys have expired.
 type Clock struct {
-	Now  time.Time
-	Note string // what an admin should know of the clock; empty if nothing
-	jump jump
+	Now   time.Time
+	Note  string // what an admin should know of the clock; empty if nothing
+	jumps []jump // in the order of time
 }
 
 // jump is a long gap: from the last sign of life before it to the first one after it.
@@ -31,14 +31,13 @@ type jump struct {
 // Expired reports whether a key that was first seen at first has lived for ttl: at exactly first + ttl
 // it has. The time of a long gap does not count, since nobody can tell it from a clock set forward.
 func (c Clock) Expired(first time.Time, ttl time.Duration) bool {
-	now := c.Now
-	if !c.jump.At.IsZero() && first.Before(c.jump.At) {
-		now = c.jump.From.Add(c.Now.Sub(c.jump.At))
-		if end := first.Add(ttl); !end.After(c.jump.From) {
-			return true
+	lived := c.Now.Sub(first)
+	for _, j := range c.jumps {
+		if first.Before(j.At) {
+			lived -= j.At.Sub(later(first, j.From))
 		}
 	}
-	return !now.Before(first.Add(ttl))
+	return lived >= ttl
 }
 
 // Observe takes the time of a pass or sweep and compares it with the last sign of life.
@@ -49,26 +48,59 @@ func (s *Store) Observe(now time.Time) (Clock, error) {
 		if err != nil {
 			return false, err
 		}
-		key := []byte("clock")
-		known, err := get(tx, bucketMeta, key, &clock.jump)
-		if err != nil || last.IsZero() {
+		known, err := get(tx, bucketMeta, keyClock, &clock.jumps)
+		if err != nil {
 			return false, err
 		}
-		switch {
-		case now.Before(last.Add(-setBack)):
-			clock.Note = fmt.Sprintf("the clock says %s, but the last pass ended at %s: was it set back?", now.UTC().Format(time.RFC3339), last.UTC().Format(time.RFC3339))
-			if known && now.Before(clock.jump.At) {
-				clock.jump = jump{}
-				return true, remove(tx, bucketMeta, key)
-			}
-		case now.Sub(last) > longGap:
-			clock.Note = fmt.Sprintf("the last pass ended at %s, %d days ago: the gap is not counted against the life of any key", last.UTC().Format(time.RFC3339), int(now.Sub(last).Hours()/24))
-			clock.jump = jump{last, now}
-			return true, put(tx, bucketMeta, key, clock.jump)
+		if known && len(clock.jumps) > 0 {
+			// The process may have died before its first pass after the gap ended.
+			last = later(last, clock.jumps[len(clock.jumps)-1].At)
 		}
-		return false, nil
+		if last.IsZero() || !clock.compare(last) {
+			return false, nil
+		}
+		return true, put(tx, bucketMeta, keyClock, clock.jumps)
 	})
 	return clock, err
+}
+
+// compare judges Now by the last sign of life, and reports whether the known jumps changed by it.
+func (c *Clock) compare(last time.Time) (changed bool) {
+	switch gap := c.Now.Sub(last); {
+	case gap < -setBack:
+		c.Note = fmt.Sprintf("the clock says %s, but the last pass ended at %s: was it set back?", c.Now.UTC().Format(time.RFC3339), last.UTC().Format(time.RFC3339))
+		return c.takeBack()
+	case gap > longGap:
+		c.Note = fmt.Sprintf("the last pass ended at %s, %d days ago: the gap is not counted against the life of any key", last.UTC().Format(time.RFC3339), int(gap.Hours()/24))
+		c.jumps = append(c.jumps, jump{last, c.Now})
+		return true
+	}
+	return false
+}
+
+// takeBack corrects the jumps that lead past Now: what is left of such a gap counts as one only if it
+// is still long.
+func (c *Clock) takeBack() (changed bool) {
+	for len(c.jumps) > 0 {
+		j := &c.jumps[len(c.jumps)-1]
+		if !c.Now.Before(j.At.Add(-setBack)) {
+			break
+		}
+		changed = true
+		if c.Now.Sub(j.From) > longGap {
+			j.At = c.Now
+			break
+		}
+		c.jumps = c.jumps[:len(c.jumps)-1]
+	}
+	return changed
+}
+
+func later(t, u time.Time) time.Time {
+	if u.After(t) {
+		return u
+	}
+	return t
 }
 
 // lastSign returns the newest end of a pass, of any channel; zero if there was none.
@@ -78,9 +110,7 @@ func lastSign(tx *bbolt.Tx) (last time.Time, err error) {
 		if err := decode(bucketHeartbeat, key, value, &h); err != nil {
 			return err
 		}
-		if h.Ended.After(last) {
-			last = h.Ended
-		}
+		last = later(last, h.Ended)
 		return nil
 	})
 	return last, err
