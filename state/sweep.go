@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -44,7 +45,7 @@ func sweepBatch(tx *bbolt.Tx, clock Clock, ttl time.Duration, from []byte) (done
 	c := tx.Bucket(bucketExpiry).Cursor()
 	k, _ := c.Seek(from)
 	for ; k != nil && len(rows) < batch; k, _ = c.Next() {
-		if len(k) < 8 || !clock.Expired(time.Unix(0, int64(binary.BigEndian.Uint64(k))), ttl) {
+		if first, ok := firstSeen(k); ok && !clock.Expired(first, ttl) {
 			k = nil
 			break
 		}
@@ -64,11 +65,28 @@ func sweepBatch(tx *bbolt.Tx, clock Clock, ttl time.Duration, from []byte) (done
 	return done, next, nil
 }
 
-// sweepRow deletes a row of the index and its key. A key that cannot be read is damage, and stays.
+// firstSeen returns the time that a row of the index begins with, and whether it has one.
+func firstSeen(row []byte) (first time.Time, ok bool) {
+	if len(row) < 8 {
+		return time.Time{}, false
+	}
+	return time.Unix(0, int64(binary.BigEndian.Uint64(row))), true
+}
+
+// sweepRow deletes a row of the index and its key. A key that cannot be read, that has no outcome or
+// that was first seen at another time is damage, and stays.
 func sweepRow(tx *bbolt.Tx, row []byte) error {
+	first, ok := firstSeen(row)
+	if !ok {
+		return fmt.Errorf("%w: expiry %q: not a time", ErrDamaged, row)
+	}
 	var k Key
-	if _, err := get(tx, bucketKey, row[8:], &k); err != nil {
+	known, err := get(tx, bucketKey, row[8:], &k)
+	if err != nil {
 		return err
+	}
+	if known && (k.Outcome == Unknown || !k.First.Equal(first)) {
+		return fmt.Errorf("%w: expiry %q: not what its key says", ErrDamaged, row)
 	}
 	if err := remove(tx, bucketKey, row[8:]); err != nil {
 		return err
