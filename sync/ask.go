@@ -51,6 +51,21 @@ func (p *poster) conclude(cs []state.Conclusion) error {
 	return err
 }
 
+// reopenWeeks opens the items of weeks that were held until a day that has come. Those of groups are opened
+// when the group is decided.
+func (p *poster) reopenWeeks() error {
+	today := todayOf(p.clock.Now, p.rules.Location)
+	var cs []state.Conclusion
+	for subject, i := range p.items {
+		if i.Week != "" && i.Status == state.Held && !today.Before(i.Until) {
+			i.Status, i.Until = state.Undecided, civil.Date{}
+			p.items[subject] = i
+			cs = append(cs, state.Conclusion{Reference: subject, Item: &i})
+		}
+	}
+	return p.conclude(cs)
+}
+
 // troubleItem makes the item of a week that cannot be billed as a whole; nil for one that can.
 func (e *Engine) troubleItem(w tracker.Week) *state.Item {
 	if w.Trouble == nil {

@@ -27,6 +27,7 @@ var ErrSlices = errors.New("slices of the backfill failed")
 // slice and remembers each, so that one that was killed goes on where it was; it never moves the watermark.
 // Progress is told of each slice that is done.
 func (e *Engine) Backfill(ctx context.Context, now time.Time, days civil.Period, progress func(done, total int, s Slice)) (Report, error) {
+	now = now.In(e.rules.Location)
 	report := Report{Sync: e.rules.Name, Began: now}
 	if err := e.checkRange(days); err != nil {
 		return report, err

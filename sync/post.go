@@ -51,6 +51,9 @@ func (e *Engine) post(ctx context.Context, clock state.Clock, within scope, whol
 	if err := p.load(); err != nil {
 		return err
 	}
+	if err := p.reopenWeeks(); err != nil {
+		return err
+	}
 	seen := map[string]bool{}
 	for range rounds {
 		again, err := p.round(ctx, seen)

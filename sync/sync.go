@@ -101,6 +101,7 @@ func (e *Engine) Channel() state.Channel { return e.channel }
 // Pass runs one pass at now: pull, then post. What was pulled before an error is posted all the same.
 // The report tells what was done, also beside an error.
 func (e *Engine) Pass(ctx context.Context, now time.Time) (Report, error) {
+	now = now.In(e.rules.Location) // the state takes today from it
 	report := Report{Sync: e.rules.Name, Began: now}
 	clock, err := e.store.Observe(now)
 	if err != nil {
