@@ -14,7 +14,10 @@ import (
 	"tidemark/daemon"
 )
 
-const minute = "15:04:05"
+const (
+	minute  = "15:04:05"
+	skipped = "start skipped, the last run has not ended"
+)
 
 func TestSlowRunIsSkippedAndCountedNeverDoubled(t *testing.T) {
 	var d diary
@@ -22,9 +25,9 @@ func TestSlowRunIsSkippedAndCountedNeverDoubled(t *testing.T) {
 		b.start()
 		b.pass(5*time.Minute + time.Second)
 		wantStarts(t, &d, minute, "00:01:00", "00:03:00", "00:05:00")
-		skipped := b.lines("start skipped, the last run has not ended")
-		if len(skipped) != 2 || skipped[1]["skipped"] != 2.0 || skipped[1]["running"] != "1m0s" {
-			t.Errorf("skipped = %v, want the second one to count 2", skipped)
+		said := b.lines(skipped)
+		if len(said) != 2 || said[1]["skipped"] != 2.0 || said[1]["running"] != "1m0s" {
+			t.Errorf("log says %v, want two starts skipped and counted", said)
 		}
 	}, d.job("agency", "* * * * *", 90*time.Second))
 }
@@ -126,6 +129,25 @@ func TestJitterStaysWithinItsBound(t *testing.T) {
 	}
 }
 
+func TestFirstStartIsSpreadToo(t *testing.T) {
+	var d diary
+	j := d.job("agency", "*/15 * * * *", time.Second)
+	j.Jitter = 90 * time.Second
+	for range 10 {
+		inBubble(t, func(b *bubble) {
+			b.start()
+			b.pass(17 * time.Minute)
+		}, j)
+	}
+	starts := d.read()
+	if len(starts) != 10 {
+		t.Fatalf("%d starts of 10 daemons, want 10", len(starts))
+	}
+	if !slices.ContainsFunc(starts, func(at time.Time) bool { return !at.Equal(starts[0]) }) {
+		t.Errorf("all of them start at %s, want them spread", starts[0])
+	}
+}
+
 func TestJitterNeverReachesTheNextSlot(t *testing.T) {
 	var d diary
 	j := d.job("agency", "* * * * *", time.Second)
@@ -223,9 +245,23 @@ func TestStopCancelsAtOnceAndWaits(t *testing.T) {
 		}})
 }
 
+func TestFatalErrorOfTheRecordInHandIsNotLost(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.start()
+		b.pass(90 * time.Second)
+		b.stop()
+		if err := <-b.ended; !errors.Is(err, daemon.ErrFatal) {
+			t.Errorf("Run = %v, want ErrFatal", err)
+		}
+	}, daemon.Job{Name: "agency", Schedule: schedule("1 * * * *"), Deadline: time.Hour,
+		Run: func(ctx context.Context, _ time.Time) (daemon.Outcome, error) {
+			<-ctx.Done()
+			return nil, daemon.ErrFatal
+		}})
+}
+
 func TestStopNamesTheJobThatDoesNot(t *testing.T) {
-	release := make(chan struct{})
-	stuck := daemon.Job{Name: "stuck", Schedule: schedule("1 * * * *"), Deadline: time.Hour}
+	var release chan struct{} // made in the bubble, as its channels have to be
 	var d diary
 	inBubble(t, func(b *bubble) {
 		release = make(chan struct{})
@@ -241,13 +277,11 @@ func TestStopNamesTheJobThatDoesNot(t *testing.T) {
 			t.Errorf("Run ended after %s, want 10s", took)
 		}
 		close(release)
-	}, func() daemon.Job {
-		stuck.Run = func(context.Context, time.Time) (daemon.Outcome, error) {
+	}, d.job("willing", "1 * * * *", time.Hour), daemon.Job{Name: "stuck", Schedule: schedule("1 * * * *"), Deadline: time.Hour,
+		Run: func(context.Context, time.Time) (daemon.Outcome, error) {
 			<-release
 			return nil, nil
-		}
-		return stuck
-	}(), d.job("willing", "1 * * * *", time.Hour))
+		}})
 }
 
 func TestStopWhileNothingRunsIsImmediate(t *testing.T) {

@@ -182,7 +182,7 @@ func (l *loop) swap(jobs []Job) error {
 	}
 	for name, e := range l.entries {
 		if entries[name] == nil && !e.began.IsZero() {
-			e.gone, e.owed, e.due = true, false, time.Time{}
+			e.gone, e.due = true, time.Time{}
 			entries[name] = e
 		}
 	}

@@ -11,9 +11,8 @@ import "time"
 //     every real quarter, "@every 90m" every ninety real minutes.
 //
 // A schedule keeps its beat if the clock before and the clock after the change read the same starts out
-// of it from one hour before the change to one hour after it (longer, if the clock jumps further). So
-// "0 * * * *" and "*/15 1-4 * * *" do at two in the morning; "30 2 * * *", "*/15 2 * * *" and
-// "0 2,3 * * *" are fixed times.
+// of it, for as long before the change and after it as the clock jumps. So "0 * * * *" and
+// "*/15 1-4 * * *" do at two in the morning; "30 2 * * *", "*/15 2 * * *" and "0 2,3 * * *" are fixed times.
 func (j Job) Next(after time.Time) time.Time {
 	location := j.location()
 	at := after.Round(0).In(location)
@@ -28,10 +27,10 @@ func (j Job) Next(after time.Time) time.Time {
 			return in(next, location)
 		}
 		c := changeAt(end)
-		switch beat := c.keepsBeat(j.Schedule); {
-		case beat && read(j.Schedule, at, c.after).Equal(next):
+		switch {
+		case read(j.Schedule, at, c.after).Equal(next) && c.keepsBeat(j.Schedule):
 			return in(next, location)
-		case !beat && next.Before(end.Add(-c.back())):
+		case next.Before(end.Add(-c.back())):
 			return end
 		}
 		at, clock, start = end.Add(-1), c.after, end
@@ -68,7 +67,7 @@ func (c change) back() time.Duration {
 
 // keepsBeat reports whether both clocks read the same starts out of a schedule around the change.
 func (c change) keepsBeat(s Schedule) bool {
-	around := max(time.Hour, c.back().Abs())
+	around := c.back().Abs()
 	limit := c.at.Add(around)
 	a := c.at.Add(-around - 1)
 	b := a

@@ -18,7 +18,11 @@ func location(t *testing.T, name string) *time.Location {
 }
 
 func TestStartsOnBothDaylightSavingNights(t *testing.T) {
-	const berlin, angeles, santiago, howe = "Europe/Berlin", "America/Los_Angeles", "America/Santiago", "Australia/Lord_Howe"
+	const (
+		berlin, angeles = "Europe/Berlin", "America/Los_Angeles"
+		santiago, howe  = "America/Santiago", "Australia/Lord_Howe"
+		troll           = "Antarctica/Troll"
+	)
 	tests := []struct {
 		name, zone, spec string
 		from, to         string // local times
@@ -41,14 +45,16 @@ func TestStartsOnBothDaylightSavingNights(t *testing.T) {
 		{"eleven at night twice", santiago, "15 23 * * *", "2026-04-04 12:00", "2026-04-05 23:30", []string{"04 23:15 -03", "05 23:15 -04"}},
 		{"many twice", berlin, "*/30 2 * * *", "2026-10-24 12:00", "2026-10-25 12:00", []string{"25 02:00 +02", "25 02:30 +02"}},
 		{"twice beside one that is once", berlin, "30 2,3 * * *", "2026-10-24 12:00", "2026-10-25 12:00", []string{"25 02:30 +02", "25 03:30 +01"}},
+		{"twice beside one at the change", berlin, "0 2,3 * * *", "2026-10-24 12:00", "2026-10-25 12:00", []string{"25 02:00 +02", "25 03:00 +01"}},
 		{"at the change", berlin, "0 3 * * *", "2026-10-24 12:00", "2026-10-25 12:00", []string{"25 03:00 +01"}},
 		{"every day at noon", berlin, "0 12 * * *", "2026-10-23 13:00", "2026-10-25 13:00", []string{"24 12:00 +02", "25 12:00 +01"}},
 		{"hourly", berlin, "30 * * * *", "2026-10-25 01:00", "2026-10-25 04:00", []string{"25 01:30 +02", "25 02:30 +02", "25 02:30 +01", "25 03:30 +01"}},
 		{"hourly", angeles, "0 * * * *", "2025-11-02 00:30", "2025-11-02 02:30", []string{"02 01:00 -07", "02 01:00 -08", "02 02:00 -08"}},
 		{"half hours", berlin, "*/30 * * * *", "2026-10-25 01:50", "2026-10-25 03:10", []string{"25 02:00 +02", "25 02:30 +02", "25 02:00 +01", "25 02:30 +01", "25 03:00 +01"}},
-		{"hourly in some hours", berlin, "0 1-4 * * *", "2026-10-25 00:30", "2026-10-25 12:00", []string{"25 01:00 +02", "25 02:00 +02", "25 02:00 +01", "25 03:00 +01", "25 04:00 +01"}},
+		{"hourly in some hours", berlin, "0 1-3 * * *", "2026-10-25 00:30", "2026-10-25 12:00", []string{"25 01:00 +02", "25 02:00 +02", "25 02:00 +01", "25 03:00 +01"}},
 		{"every ninety minutes", berlin, "@every 90m", "2026-10-25 01:00", "2026-10-25 04:00", []string{"25 02:30 +02", "25 03:00 +01"}},
 
+		{"two hours twice", troll, "0 0-3 * * *", "2026-10-24 12:00", "2026-10-25 12:00", []string{"25 00:00 +02", "25 01:00 +02", "25 02:00 +02", "25 03:00 +00"}},
 		{"half an hour left out", howe, "15 2 * * *", "2025-10-04 12:00", "2025-10-06 12:00", []string{"05 02:30 +11", "06 02:15 +11"}},
 		{"half an hour twice", howe, "45 1 * * *", "2026-04-04 12:00", "2026-04-06 12:00", []string{"05 01:45 +11", "06 01:45 +10"}},
 	}

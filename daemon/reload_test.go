@@ -1,6 +1,8 @@
 package daemon_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +84,20 @@ func TestFirstLoadMustSucceed(t *testing.T) {
 	})
 }
 
+func TestStopDuringTheFirstLoadIsInGoodOrder(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.jobs = func() ([]daemon.Job, error) {
+			time.Sleep(time.Second)
+			return nil, fmt.Errorf("config: %w", context.Canceled)
+		}
+		b.start()
+		b.stop()
+		if err := <-b.ended; err != nil {
+			t.Errorf("Run = %v, want nil", err)
+		}
+	})
+}
+
 func TestReloadInMidRunNeverDoublesIt(t *testing.T) {
 	var before, after diary
 	inBubble(t, func(b *bubble) {
@@ -115,18 +131,55 @@ func TestJobTakenAwayAndBroughtBackInMidRun(t *testing.T) {
 }
 
 func TestJobTakenAwayStopsAfterItsRun(t *testing.T) {
+	for _, step := range []time.Duration{0, -30 * time.Minute} {
+		var d diary
+		inBubble(t, func(b *bubble) {
+			b.start()
+			b.pass(61 * time.Second)
+			b.load()
+			b.reloadNow()
+			b.step.Add(int64(step))
+			b.pass(10 * time.Minute)
+			wantStarts(t, &d, minute, "00:01:00")
+			if n := len(b.lines("run")); n != 1 {
+				t.Errorf("clock moved by %s: %d run lines, want 1", step, n)
+			}
+			if said := b.lines(skipped); len(said) != 0 {
+				t.Errorf("clock moved by %s: log says %v, want no start skipped", step, said)
+			}
+		}, d.job("agency", "* * * * *", 5*time.Minute))
+	}
+}
+
+func TestJobBroughtBackAfterItsRunIsNew(t *testing.T) {
+	var d diary
+	j := d.job("agency", "*/5 * * * *", time.Second)
+	inBubble(t, func(b *bubble) {
+		b.start()
+		b.pass(5 * time.Minute)
+		b.load()
+		b.reloadNow()
+		b.pass(7 * time.Minute)
+		b.load(j)
+		b.reloadNow()
+		b.pass(4 * time.Minute)
+		wantStarts(t, &d, minute, "00:05:00", "00:15:00")
+	}, j)
+}
+
+func TestFasterScheduleInMidRunSkipsNothingOfThePast(t *testing.T) {
 	var d diary
 	inBubble(t, func(b *bubble) {
 		b.start()
-		b.pass(61 * time.Second)
-		b.load()
+		b.pass(time.Hour + 10*time.Minute + time.Second)
+		b.load(d.job("agency", "* * * * *", time.Second))
 		b.reloadNow()
-		b.pass(10 * time.Minute)
-		wantStarts(t, &d, minute, "00:01:00")
-		if n := len(b.lines("run")); n != 1 {
-			t.Errorf("%d run lines, want 1", n)
+		b.pass(2 * time.Minute)
+		wantStarts(t, &d, "15:04", "01:00")
+		if said := b.lines(skipped); len(said) != 2 {
+			t.Errorf("log says %v, want the two starts skipped that came since the reload", said)
 		}
-	}, d.job("agency", "* * * * *", 90*time.Second))
+	}, d.job("agency", "0 1 * * *", 30*time.Minute))
 }
 
 func TestReloadTakesTheNewSchedule(t *testing.T) {

@@ -100,21 +100,28 @@ func (c comparison) measure(w Work, n int) reading {
 	return c.meter().minus(before)
 }
 
-// calibrate returns how often a work is to be done for one measurement.
+// calibrate returns how often a work is to be done for one measurement: the fewest known to be too often
+// where no number fits.
 func (c comparison) calibrate(w Work) int {
-	n := 1
-	for range 100 {
+	few, many := 0, 1<<40
+	for n := 1; many-few > 1; {
 		took := c.measure(w, n).wall
+		if took >= shortest {
+			took = min(took, c.measure(w, n).wall) // the first may have been disturbed
+		}
 		switch {
 		case took < shortest:
-			n = max(n+1, scaled(n, took))
-		case took > longest && n > 1:
-			n = min(n-1, scaled(n, took))
+			few = n
+		case took > longest:
+			many = n
 		default:
 			return n
 		}
+		if n = scaled(n, took); n <= few || n >= many {
+			n = few + (many-few)/2
+		}
 	}
-	return n
+	return many
 }
 
 // scaled returns the n that would take as long as is aimed for, at most ten times more or less than before.

@@ -114,6 +114,45 @@ func TestMeasurementsTakeTenToFiftyMilliseconds(t *testing.T) {
 	}
 }
 
+func TestCalibrationOfUnevenWork(t *testing.T) {
+	tests := []struct {
+		name  string
+		costs func(call, n int) time.Duration
+	}{
+		{"square", func(_, n int) time.Duration { return time.Duration(n * n * 600) }},
+		{"cube", func(_, n int) time.Duration { return time.Duration(n * n * n * 9) }},
+		{"a cliff", func(_, n int) time.Duration {
+			return time.Duration(n)*time.Microsecond + time.Duration(max(0, n-50))*time.Millisecond
+		}},
+		{"disturbed once", func(call, n int) time.Duration {
+			if call == 2 {
+				return 30 * time.Millisecond
+			}
+			return time.Duration(n) * time.Microsecond
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m, calls := &machine{}, 0
+			subject := Work{Do: func(n int) {
+				calls++
+				m.clock.wall += tt.costs(calls, n)
+			}}
+			n := m.comparison().calibrate(subject)
+			if took := tt.costs(1000, n); took < 10*time.Millisecond || took > 50*time.Millisecond {
+				t.Errorf("calibrated to %d, which take %s, want 10 to 50 ms", n, took)
+			}
+		})
+	}
+}
+
+func TestWorkThatCostsNothingIsCalibratedAllTheSame(t *testing.T) {
+	m := &machine{}
+	if n := m.comparison().calibrate(m.work("subject", 0, 0)); n < 1 {
+		t.Errorf("calibrated to %d, want a number that can be done", n)
+	}
+}
+
 func TestSlowWorkIsDoneOnceAtATime(t *testing.T) {
 	m := &machine{}
 	m.comparison().run(Wall, m.work("subject", time.Second, time.Second), m.work("yardstick", 100, 100))
@@ -231,6 +270,23 @@ func TestEstimate(t *testing.T) {
 		got := estimate(tt.samples)
 		if got.Median != tt.want.Median || math.Abs(got.Low-tt.want.Low) > tt.within || math.Abs(got.High-tt.want.High) > tt.within {
 			t.Errorf("estimate of %s = %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestConclusiveUpToFifteenPercent(t *testing.T) {
+	tests := []struct {
+		ratio Ratio
+		want  bool
+	}{
+		{Ratio{1, 1, 1}, true},
+		{Ratio{2, 1.86, 2.15}, true},
+		{Ratio{2, 1.84, 2.15}, false},
+		{Ratio{}, false},
+	}
+	for _, tt := range tests {
+		if got := tt.ratio.Conclusive(); got != tt.want {
+			t.Errorf("%v is conclusive: %t, want %t", tt.ratio, got, tt.want)
 		}
 	}
 }
