@@ -1,6 +1,9 @@
 package state
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -45,14 +48,15 @@ func (s *Store) TakeIn(ch Channel, in Intake) (fresh int, err error) {
 			}
 			wrote = wrote || one
 		}
-		fresh, err = storeUnread(tx, ch, in)
-		return wrote || fresh > 0 || len(in.Gone) > 0, err
+		var one bool
+		fresh, one, err = storeUnread(tx, ch, in)
+		return wrote || one, err
 	})
 	return fresh, err
 }
 
 // storeUnread writes what could not be read, and forgets what now could.
-func storeUnread(tx *bbolt.Tx, ch Channel, in Intake) (fresh int, err error) {
+func storeUnread(tx *bbolt.Tx, ch Channel, in Intake) (fresh int, wrote bool, err error) {
 	for _, u := range in.Unread {
 		key := text(ch.key(), u.ID)
 		if tx.Bucket(bucketUnread).Get(key) != nil {
@@ -61,46 +65,51 @@ func storeUnread(tx *bbolt.Tx, ch Channel, in Intake) (fresh int, err error) {
 		fresh++
 		u.First = in.Now
 		if err := put(tx, bucketUnread, key, u); err != nil {
-			return fresh, err
+			return fresh, false, err
 		}
 	}
+	wrote = fresh > 0
 	for _, id := range in.Gone {
-		if err := forgetUnread(tx, ch, id, in.Now); err != nil {
-			return fresh, err
+		one, err := forgetUnread(tx, ch, id, in.Now)
+		if err != nil {
+			return fresh, false, err
 		}
+		wrote = wrote || one
 	}
-	return fresh, nil
+	return fresh, wrote, nil
 }
 
 // forgetUnread removes the row of a record, and the question that was open because of it.
-func forgetUnread(tx *bbolt.Tx, ch Channel, id string, now time.Time) error {
+func forgetUnread(tx *bbolt.Tx, ch Channel, id string, now time.Time) (wrote bool, err error) {
 	key := text(ch.key(), id)
 	if tx.Bucket(bucketUnread).Get(key) == nil {
-		return nil
+		return false, nil
 	}
 	if err := remove(tx, bucketUnread, key); err != nil {
-		return err
+		return false, err
 	}
-	return closeItem(tx, ch.Account, UnreadSubject(ch, id), "the record could be read", now)
+	_, err = closeItem(tx, ch.Account, UnreadSubject(ch, id), "the record could be read", now)
+	return true, err
 }
 
 // storeWeek writes a week and what follows from it. A change that was only noted, and is noted
 // already, writes nothing.
 func storeWeek(tx *bbolt.Tx, ch Channel, c Change, now time.Time) (wrote bool, err error) {
-	key := PlaceOf(c.Week).key(ch)
-	if err := forgetUnread(tx, ch, c.Week.ID, now); err != nil {
+	read, err := forgetUnread(tx, ch, c.Week.ID, now)
+	if err != nil {
 		return false, err
 	}
 	if c.Noted {
-		return noteWeek(tx, ch, c, now)
+		wrote, err = noteWeek(tx, ch, c, now)
+		return wrote || read, err
 	}
 	if err := replaceContent(tx, ch, c); err != nil {
 		return false, err
 	}
-	if err := putBytes(tx, bucketWeek, key, c.Head.encode()); err != nil {
+	if err := putHead(tx, ch, c); err != nil {
 		return false, err
 	}
-	if _, err := storeWeekItem(tx, ch, c, now); err != nil {
+	if err := storeWeekItem(tx, ch, c, now); err != nil {
 		return false, err
 	}
 	if err := storeHolders(tx, ch, c); err != nil {
@@ -117,15 +126,25 @@ func noteWeek(tx *bbolt.Tx, ch Channel, c Change, now time.Time) (wrote bool, er
 	if c.Item != nil {
 		return openItem(tx, ch.Account, *c.Item, now)
 	}
-	return true, putBytes(tx, bucketWeek, PlaceOf(c.Week).key(ch), c.Head.encode())
+	return true, putHead(tx, ch, c)
+}
+
+func putHead(tx *bbolt.Tx, ch Channel, c Change) error {
+	payload, err := c.Head.encode()
+	if err != nil {
+		return fmt.Errorf("week %q: %w", c.Week.ID, err)
+	}
+	return putBytes(tx, bucketWeek, PlaceOf(c.Week).key(ch), payload)
 }
 
 // storeWeekItem opens, changes or closes what a person must decide of the week as a whole.
-func storeWeekItem(tx *bbolt.Tx, ch Channel, c Change, now time.Time) (wrote bool, err error) {
+func storeWeekItem(tx *bbolt.Tx, ch Channel, c Change, now time.Time) error {
 	if c.Item == nil {
-		return true, closeItem(tx, ch.Account, WeekSubject(ch, c.Week.ID), "a good version was taken in", now)
+		_, err := closeItem(tx, ch.Account, WeekSubject(ch, c.Week.ID), "a good version was taken in", now)
+		return err
 	}
-	return openItem(tx, ch.Account, *c.Item, now)
+	_, err := openItem(tx, ch.Account, *c.Item, now)
+	return err
 }
 
 // replaceContent stores the content and keeps the former one.
@@ -137,10 +156,7 @@ func replaceContent(tx *bbolt.Tx, ch Channel, c Change) error {
 			return err
 		}
 		if old != p {
-			if err := remove(tx, bucketWeek, old.key(ch)); err != nil {
-				return err
-			}
-			if err := remove(tx, bucketContent, old.key(ch)); err != nil {
+			if err := moveWeek(tx, ch, old, p); err != nil {
 				return err
 			}
 		}
@@ -149,6 +165,21 @@ func replaceContent(tx *bbolt.Tx, ch Channel, c Change) error {
 		return err
 	}
 	return put(tx, bucketContent, p.key(ch), c.Week)
+}
+
+// moveWeek leaves nothing of a week at its old place, and takes its former contents along.
+func moveWeek(tx *bbolt.Tx, ch Channel, old, p Place) error {
+	from := old.key(ch)
+	for _, key := range keysWith(tx, bucketFormer, from) {
+		value := bytes.Clone(tx.Bucket(bucketFormer).Get(key))
+		if err := tx.Bucket(bucketFormer).Put(append(p.key(ch), key[len(from):]...), value); err != nil {
+			return err
+		}
+		if err := remove(tx, bucketFormer, key); err != nil {
+			return err
+		}
+	}
+	return errors.Join(remove(tx, bucketWeek, from), remove(tx, bucketContent, from))
 }
 
 func holderKey(ch Channel, entry string, p Place) []byte {

@@ -180,15 +180,15 @@ func (i *Item) keepHeld(old Item, now time.Time) {
 }
 
 // closeItem removes the item of a subject, if there is one.
-func closeItem(tx *bbolt.Tx, account, subject, why string, now time.Time) error {
+func closeItem(tx *bbolt.Tx, account, subject, why string, now time.Time) (wrote bool, err error) {
 	old, err := itemOf(tx, account, subject)
 	if old == nil || err != nil {
-		return err
+		return false, err
 	}
 	if err := remove(tx, bucketItem, text(nil, account, subject)); err != nil {
-		return err
+		return false, err
 	}
-	return note(tx, account, subject, Event{At: now, What: fmt.Sprintf("review: %s closed", old.Kind), Detail: why})
+	return true, note(tx, account, subject, Event{At: now, What: fmt.Sprintf("review: %s closed", old.Kind), Detail: why})
 }
 
 // Ruling is what a person decided of a subject.

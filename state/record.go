@@ -145,10 +145,9 @@ func conclude(tx *bbolt.Tx, account string, c Conclusion, now time.Time) (wrote,
 	if err != nil {
 		return false, false, err
 	}
-	if c.Close != "" {
-		if err := closeItem(tx, account, c.Reference, c.Close, now); err != nil {
-			return false, false, err
-		}
+	closed, err := c.close(tx, account, now)
+	if err != nil {
+		return false, false, err
 	}
 	if c.Item != nil {
 		if opened, err = openItem(tx, account, *c.Item, now); err != nil {
@@ -156,7 +155,14 @@ func conclude(tx *bbolt.Tx, account string, c Conclusion, now time.Time) (wrote,
 		}
 	}
 	settled, err := c.settle(tx, account)
-	return grouped || settled || c.Close != "" || c.Drop != Unknown, opened, err
+	return grouped || closed || settled || c.Drop != Unknown, opened, err
+}
+
+func (c Conclusion) close(tx *bbolt.Tx, account string, now time.Time) (bool, error) {
+	if c.Close == "" {
+		return false, nil
+	}
+	return closeItem(tx, account, c.Reference, c.Close, now)
 }
 
 func (c Conclusion) settle(tx *bbolt.Tx, account string) (bool, error) {

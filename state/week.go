@@ -61,11 +61,16 @@ func states() []tracker.State {
 	return []tracker.State{tracker.Approved, tracker.Pending, tracker.Withdrawn}
 }
 
-func (h Head) encode() []byte {
-	b := []byte{byte(slices.Index(kinds(), h.Version.Kind)), byte(slices.Index(states(), h.State))}
+// encode refuses what decodeHead could not read.
+func (h Head) encode() ([]byte, error) {
+	kind, state := slices.Index(kinds(), h.Version.Kind), slices.Index(states(), h.State)
+	if kind < 0 || state < 0 {
+		return nil, fmt.Errorf("no such version or state: %q, %q", h.Version.Kind, h.State)
+	}
+	b := []byte{byte(kind), byte(state)}
 	b = binary.BigEndian.AppendUint64(b, uint64(h.Version.Number))
 	b = binary.BigEndian.AppendUint64(b, h.Sequence)
-	return append(b, h.Digest...)
+	return append(b, h.Digest...), nil
 }
 
 func decodeHead(key, value []byte) (h Head, err error) {
