@@ -584,18 +584,20 @@ func (b *stepBooks) Create(ctx context.Context, key string, req accounting.Reque
 	return b.Read(ctx, done.Document)
 }
 
-func TestBatchIsTwoCommitsWhateverItsSize(t *testing.T) {
-	cost := func(invoices int) int64 {
+// TestInvoicesCostTwoCommitsABatch: the claims and the receipts, each of which is two flushes. A lone
+// invoice costs four flushes, a hundred cost no more.
+func TestInvoicesCostTwoCommitsABatch(t *testing.T) {
+	for invoices, want := range map[int]int64{1: 2, 100: 2, 101: 4} {
 		s := newScene(t)
 		s.pass()
-		for i := range invoices {
-			s.tracker.put(week(fmt.Sprintf("r%d", i), ofProject(entry(fmt.Sprintf("e%d", i), 1), fmt.Sprintf("p%d", i))))
+		s.some(invoices)
+		s.must(s.engine.pull(context.Background(), s.now, &Report{}))
+		clock, err := s.store.Observe(s.now)
+		s.must(err)
+		commits, report := s.store.Commits(), Report{}
+		s.must(s.engine.post(context.Background(), clock, scope{}, true, &report))
+		if got := s.store.Commits() - commits; got != want || report.Count(Created) != invoices {
+			t.Errorf("commits = %d for %d invoices, want %d for %d", got, report.Count(Created), want, invoices)
 		}
-		commits := s.store.Commits()
-		s.bill(invoices)
-		return s.store.Commits() - commits
-	}
-	if one, many := cost(1), cost(100); many != one {
-		t.Errorf("commits for 100 invoices = %d, want as many as for one, %d", many, one)
 	}
 }

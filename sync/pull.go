@@ -210,9 +210,9 @@ func (e *Engine) contradiction(w tracker.Week) string {
 		client, project string
 		currency        money.Currency
 	}
-	var one *what
+	var one what
 	seen := make(map[string]bool, len(w.Entries))
-	for _, entry := range w.Entries {
+	for i, entry := range w.Entries {
 		_, currency := e.rules.effective(w.Member, entry)
 		now := what{entry.Client.ID, entry.Project.ID, currency}
 		switch {
@@ -220,10 +220,10 @@ func (e *Engine) contradiction(w tracker.Week) string {
 			return fmt.Sprintf("entry %s is of %s, which is outside of the week's period %s", entry.ID, entry.Date, w.Period)
 		case seen[entry.ID]:
 			return fmt.Sprintf("the week holds two entries with the id %s", entry.ID)
-		case w.Simple && one != nil && *one != now:
+		case w.Simple && i > 0 && one != now:
 			return "the week holds more than one client, project or currency, and is of a kind that has one"
 		}
-		seen[entry.ID], one = true, &now
+		seen[entry.ID], one = true, now
 	}
 	return ""
 }
