@@ -74,8 +74,12 @@ var (
 	bucketEvent     = []byte("event")
 )
 
-// keyClock is the key in meta of the long gaps that were seen.
-var keyClock = []byte("clock")
+// The keys of meta.
+var (
+	keySchema   = []byte("schema")   // the version of this file
+	keyInstance = []byte("instance") // which state it is, as its marker says
+	keyClock    = []byte("clock")    // the long gaps that were seen
+)
 
 // buckets lists every bucket; a file without one of them is damaged.
 func buckets() [][]byte {

@@ -21,6 +21,8 @@ var ErrCommit = errors.New("state file: a commit failed")
 
 // Store is the open state file. Its methods may be called from several goroutines.
 type Store struct {
+	path    string
+	older   bool // the file was found to be older than it once was
 	db      *bbolt.DB
 	lock    *lock
 	commits atomic.Int64

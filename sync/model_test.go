@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -466,14 +467,16 @@ func (w *world) disturb() {
 // crash lets a pass die at a random call, and starts the program again from what was on the disk then.
 func (w *world) crash() {
 	w.books.dieAt = 1 + w.rnd.IntN(6)
-	_, err := w.engine.Pass(context.Background(), w.clock)
+	_, passErr := w.engine.Pass(context.Background(), w.clock)
 	died := w.books.dead
 	w.books.dieAt, w.books.dead = 0, false
-	w.must(w.store.Close())
+	marker, err := os.ReadFile(w.path + ".id")
+	w.must(errors.Join(err, w.store.Close()))
 	if died {
 		w.must(os.WriteFile(w.path, w.books.image, 0o600))
+		w.must(os.WriteFile(w.path+".id", marker, 0o600)) // A process that dies does not write it.
 	}
-	w.say("crash: died %v, error %v", died, err)
+	w.say("crash: died %v, error %v", died, passErr)
 	w.open()
 }
 
@@ -495,9 +498,9 @@ func (w *world) loseState() {
 			_ = store.Close()
 			w.t.Fatal("a lost state was taken for a first run")
 		}
-		w.must(state.Init(w.path))
+		_, err = state.Init(w.path, w.clock, []state.Channel{w.engine.Channel()})
+		w.must(err)
 		w.open()
-		w.must(w.store.SetRebuild([]state.Channel{w.engine.Channel()}, w.clock))
 		w.newWeek()
 	}
 	w.books.faults = nil
