@@ -78,6 +78,24 @@ func (e *Engine) troubleItem(w tracker.Week) *state.Item {
 	return e.weekItem(w, kind, w.Trouble.Text)
 }
 
+// askedAgain returns the item of a week with regard to what a person decided about it before: what was
+// accepted stays known, and a week that has changed since then is asked about even if nothing else is
+// wrong with it. The state keeps a decision that is about this very content.
+func (e *Engine) askedAgain(w tracker.Week, item *state.Item) (*state.Item, error) {
+	old, err := e.store.Item(e.channel.Account, state.WeekSubject(e.channel, w.ID))
+	if err != nil || old == nil || old.Accepted == "" {
+		return item, err
+	}
+	if item == nil {
+		item = e.weekItem(w, state.Changed, "it has changed since a person decided about it")
+		if old.Who != "" {
+			item.Text = fmt.Sprintf("it was %s by %s, and has changed since", old.Status, old.Who)
+		}
+	}
+	item.Accepted = old.Accepted
+	return item, nil
+}
+
 // conflictItem makes the item of a week that the tracker now describes otherwise than before, though it
 // says that nothing has changed.
 func (e *Engine) conflictItem(w tracker.Week, stored state.Head) *state.Item {

@@ -157,7 +157,7 @@ func (c Case) fresh() Decision {
 	case len(c.Content.Entries) == 0:
 		return finish("nothing in it is approved and billable")
 	case len(c.Recorded.Under) > 0:
-		return finish("it is billed under " + few(c.Recorded.Under))
+		return finish("it is recorded under " + few(c.Recorded.Under))
 	}
 	if d := c.refuse(c.Content.Entries); d.Do != "" {
 		return d

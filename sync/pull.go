@@ -253,7 +253,8 @@ func (t *traversal) judge(w tracker.Week, head *state.Head) (*state.Change, erro
 		next.Sequence = head.Sequence
 		return &state.Change{Week: w, Head: next, Noted: true}, nil
 	case Conflict:
-		return &state.Change{Week: w, Noted: true, Item: t.conflictItem(w, *head)}, nil
+		item, err := t.askedAgain(w, t.conflictItem(w, *head))
+		return &state.Change{Week: w, Noted: true, Item: item}, err
 	case Duplicate, Stale:
 	}
 	return nil, nil
@@ -268,7 +269,11 @@ func (t *traversal) sayLate(w tracker.Week) {
 }
 
 func (e *Engine) replace(w tracker.Week, head *state.Head, old *tracker.Week, next state.Head) (*state.Change, error) {
-	change := state.Change{Week: w, Groups: e.groupsOf(w), Item: e.troubleItem(w)}
+	item, err := e.askedAgain(w, e.troubleItem(w))
+	if err != nil {
+		return nil, err
+	}
+	change := state.Change{Week: w, Groups: e.groupsOf(w), Item: item}
 	if head != nil {
 		next.Sequence = head.Sequence + 1
 		if old == nil {

@@ -217,6 +217,8 @@ func (e *Engine) ruleWeek(r Ruling, item state.Item, now time.Time) error {
 		return refuse("retry %s: the week is still as it was: %s; once it is mended at the tracker, the next pass takes it in and closes this", r.Subject, w.Trouble.Text)
 	case r.Action == Settle, r.Action == Skip:
 		out.Claim, err = e.freeEntriesOf(w, r.Subject)
+	case r.Action == Retry && item.Accepted != "":
+		out.Release, err = e.freeEntriesOf(w, r.Subject)
 	}
 	if err != nil {
 		return err

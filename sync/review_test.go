@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark/state"
+	"tidemark/sync/accounting"
 	"tidemark/sync/civil"
 	"tidemark/sync/tracker"
 )
@@ -228,8 +229,50 @@ func TestSettledWeekIsNeverBilled(t *testing.T) {
 	s.wait(100 * time.Hour)
 	s.bill(0)
 	s.quiet()
-	s.bill(0, again(torn, s.now, entry("a", 1))) // its entries are recorded under the person's decision
-	s.wantLive(0, "0")
+	same := again(torn, s.now, entry("a", 1))
+	s.bill(0, same)
+	if i := s.items(); len(i) != 1 || i[0].Status != state.Settled {
+		t.Errorf("items = %+v, want the settled one: the content is what was accepted", i)
+	}
+	mended := again(same, s.now, entry("a", 5))
+	mended.Trouble = nil
+	s.bill(0, mended)
+	if i := s.asked(state.Changed); !strings.Contains(i.Text, "mira") {
+		t.Errorf("item says %q, want who had decided", i.Text)
+	}
+	s.quiet()
+	s.rule(subject, Retry)
+	s.bill(1)
+	s.wantLive(1, "500")
+	s.wantItems(0)
+	s.quiet()
+}
+
+// TestAPersonIsHeededWhoIsQuickerThanThePass: what is decided between the decision and the claim counts.
+func TestAPersonIsHeededWhoIsQuickerThanThePass(t *testing.T) {
+	for _, action := range []Action{Settle, Skip, Postpone} {
+		t.Run(string(action), func(t *testing.T) {
+			s := newScene(t)
+			s.tracker.put(week("r1", entry("a", 1)))
+			quick := quickPerson{s.books, func(ref string) { s.rule(ref, action) }}
+			s.engine = New(s.store, s.tracker, quick, s.rules, func() time.Time { return s.now }, s.engine.log, nil)
+			s.bill(0)
+			s.restart()
+			s.bill(0)
+			s.wantCalls()
+		})
+	}
+}
+
+// quickPerson decides about every invoice while its request is being prepared.
+type quickPerson struct {
+	*peerBooks
+	decide func(reference string)
+}
+
+func (q quickPerson) Prepare(inv accounting.Invoice) (accounting.Request, error) {
+	q.decide(inv.Reference)
+	return q.peerBooks.Prepare(inv)
 }
 
 func TestSettlingAnUnknownOutcomeEndsIt(t *testing.T) {
