@@ -71,7 +71,7 @@ func fill(b *testing.B, path string, n int) {
 const aPeriod = 300
 
 func placeOf(i int) Place {
-	first := civil.Date{Year: 1800, Month: time.January, Day: 6}.AddDays(7 * (i / aPeriod))
+	first := civil.Date{Year: 1971, Month: time.January, Day: 4}.AddDays(7 * (i / aPeriod))
 	return Place{first, fmt.Sprintf("64a687e29ae1f428%08x", i)}
 }
 
@@ -88,37 +88,50 @@ func fillRow(tx *bbolt.Tx, i int) error {
 	return errors.Join(putBytes(tx, bucketWeek, p.key(agency), payload), finish(tx, agency.Account, k, Done))
 }
 
-// benchmarkHeads looks up pages of places, each of one period as a traversal yields them, anywhere in
-// the file.
+// benchmarkHeads looks up the weeks of one page: the same newest ones again and again, as passes do, or
+// pages anywhere in the file, as a backfill does.
 func benchmarkHeads(b *testing.B, large *book, many int, small *book, few int) {
-	look := func(s *book, stored int) func(n int) {
-		pages := make([][]Place, 1000)
-		for i := range pages {
-			from := aPeriod * rand.IntN(stored/aPeriod)
-			for k := range aPeriod {
-				pages[i] = append(pages[i], placeOf(from+k))
+	pages := func(from func() int) (all [][]Place) {
+		for range 100 {
+			var page []Place
+			for i := from(); len(page) < aPeriod; i++ {
+				page = append(page, placeOf(i))
 			}
+			all = append(all, page)
 		}
-		return func(n int) {
-			for i := range n {
-				heads, err := s.Heads(agency, pages[i%len(pages)])
-				if err != nil || heads[aPeriod-1] == nil {
-					b.Fatalf("Heads = %v, %v", heads, err)
-				}
+		return all
+	}
+	newest := pages(func() int { return many - aPeriod })
+	anywhere := pages(func() int { return rand.IntN(many - aPeriod) })
+	yardstick := perf.Work{Do: small.looks(pages(func() int { return 0 }))}
+	name := fmt.Sprintf("look-ups of %d weeks, %d ÷ %d stored", aPeriod, many, few)
+	b.Run("Newest", func(b *testing.B) {
+		perf.Compare(perf.CPU, perf.Work{Do: large.looks(newest)}, yardstick).Report(b, "newest, "+name)
+	})
+	b.Run("Anywhere", func(b *testing.B) {
+		perf.Compare(perf.CPU, perf.Work{Do: large.looks(anywhere)}, yardstick).Report(b, "anywhere, "+name)
+	})
+}
+
+// looks returns what looks up one page after another.
+func (b *book) looks(pages [][]Place) func(n int) {
+	return func(n int) {
+		for i := range n {
+			heads, err := b.Heads(agency, pages[i%len(pages)])
+			if err != nil || heads[aPeriod-1] == nil {
+				b.t.Fatalf("Heads = %v, %v", heads, err)
 			}
 		}
 	}
-	name := fmt.Sprintf("look-ups of %d weeks, %d ÷ %d stored", aPeriod, many, few)
-	perf.Compare(perf.CPU, perf.Work{Do: look(large, many)}, perf.Work{Do: look(small, few)}).Report(b, name)
 }
 
 // benchmarkSweep sweeps keys that are older than all others, which stay.
 func benchmarkSweep(b *testing.B, large *book, many int) {
 	const few = 30_000
 	sweep := func(s *book) perf.Work {
-		first := time.Date(1790, time.January, 1, 0, 0, 0, 0, time.UTC)
+		first := time.Date(1970, time.June, 1, 0, 0, 0, 0, time.UTC)
 		return perf.Work{
-			Prepare: func(n int) { s.done("ts-1790", n, first, 1) },
+			Prepare: func(n int) { s.done("ts-1970", n, first, 1) },
 			Do: func(n int) {
 				swept, err := s.Sweep(Clock{Now: first.Add(ttl + time.Hour)}, ttl)
 				if err != nil || swept != (Swept{Keys: n}) {

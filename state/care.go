@@ -78,6 +78,7 @@ func compactTo(fresh string, from *bbolt.DB) error {
 	if err != nil {
 		return err
 	}
+	to.AllocSize = 64 << 10 // not the room to grow that a file in use is given
 	if err := errors.Join(bbolt.Compact(to, from, 1<<20), to.Sync(), to.Close()); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ type Standing struct {
 
 // Standing returns the row of a channel; for one without a row, a first run since now.
 func (s *Store) Standing(ch Channel, now time.Time) (Standing, error) {
-	st := Standing{Mode: FirstRun, Since: now}
+	st := s.unknown(now)
 	err := s.view(func(tx *bbolt.Tx) error {
 		_, err := get(tx, bucketChannel, ch.key(), &st)
 		return err
@@ -48,10 +48,19 @@ func (s *Store) Standing(ch Channel, now time.Time) (Standing, error) {
 	return st, err
 }
 
+// unknown is the row of a channel that has none: in a copy that is older than the state once was, the
+// channel may have been made and used since.
+func (s *Store) unknown(now time.Time) Standing {
+	if s.older {
+		return Standing{Mode: Rebuild, Since: now}
+	}
+	return Standing{Mode: FirstRun, Since: now}
+}
+
 // ChangeStanding changes the row of a channel; a change that leaves it as it is writes nothing.
 func (s *Store) ChangeStanding(ch Channel, now time.Time, mend func(*Standing)) error {
 	return s.change(func(tx *bbolt.Tx) (bool, error) {
-		st := Standing{Mode: FirstRun, Since: now}
+		st := s.unknown(now)
 		if _, err := get(tx, bucketChannel, ch.key(), &st); err != nil {
 			return false, err
 		}
