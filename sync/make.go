@@ -70,7 +70,15 @@ func (p *poster) prepareAll(tasks []*task) (ready []*task, err error) {
 	var asked []state.Conclusion
 	for _, t := range tasks {
 		client := clientOf(t.sit.Group, t.decision.Entries)
-		customer, _ := p.rules.customer(client, p.pins)
+		customer, mapped := p.rules.customer(client, p.pins)
+		if !mapped {
+			d := t.kase.unmapped() // another client took the line in this very pass
+			asked = append(asked, p.asked(t, d.Kind, d.Text))
+			continue
+		}
+		if _, pinned := p.pins[client.ID]; !pinned {
+			p.pins[client.ID] = customer.Client
+		}
 		if err := p.prepare(t, customer, state.Create); err != nil {
 			asked = append(asked, p.rejected(t, err))
 			continue

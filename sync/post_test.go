@@ -212,6 +212,15 @@ func TestCustomersArePinned(t *testing.T) {
 	s.asked(state.Unmapped)
 }
 
+func TestTwoClientsOfOneNameAreNotOneCustomer(t *testing.T) {
+	s := newScene(t)
+	twin := with(betaWork("b", 1), func(e *tracker.Entry) { e.Client.ID = "c3" })
+	s.bill(1, week("r1", betaWork("a", 1)), week("r2", twin))
+	s.asked(state.Unmapped)
+	s.wantLive(1, "100")
+	s.quiet()
+}
+
 func TestLiveKeyHoldsAChangeBack(t *testing.T) {
 	s := newScene(t)
 	w := week("r1", entry("a", 8))

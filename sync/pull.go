@@ -334,22 +334,31 @@ func (e *Engine) followSettings(st state.Standing, report *Report) error {
 	return e.regroup()
 }
 
+// regroupBatch is how many groups are made due in one transaction at most.
+const regroupBatch = 1000
+
 func (e *Engine) regroup() error {
+	var groups []state.Group
 	err := e.store.Weeks(e.channel, civil.Period{}, func(w tracker.Week) error {
-		return e.store.MarkDue(e.channel.Account, e.groupsOf(w))
+		groups = append(groups, e.groupsOf(w)...)
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	var old []state.Group
 	err = e.store.Groups(e.channel.Account, func(g state.Group) error {
 		if g.Channel == e.channel {
-			old = append(old, g)
+			groups = append(groups, g)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return e.store.MarkDue(e.channel.Account, old)
+	for part := range slices.Chunk(groups, regroupBatch) {
+		if err := e.store.MarkDue(e.channel.Account, part); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -16,12 +16,16 @@ import (
 )
 
 func TestTwoRecordsOfOneMomentAreBothTaken(t *testing.T) {
-	s := newScene(t)
-	s.bill(1, week("r1", entry("a", 1)))
-	s.bill(1, week("r2", ofProject(entry("b", 1), "p2")))
-	s.wantCalls(s.books.calls[0].Key, s.books.calls[1].Key)
-	s.wantLive(2, "200")
-	s.quiet()
+	for _, overlap := range []time.Duration{0, 48 * time.Hour} {
+		s := newScene(t, func(r *Settings) { r.Overlap = overlap })
+		s.bill(1, week("r1", entry("a", 1)))
+		s.bill(1, week("r2", ofProject(entry("b", 1), "p2")))
+		if a, b := s.books.calls[0].Key, s.books.calls[1].Key; len(s.books.calls) != 2 || a == b {
+			t.Errorf("writes = %v, want one for each record", s.books.calls)
+		}
+		s.wantLive(2, "200")
+		s.quiet()
+	}
 }
 
 func TestOverlapTakesWhatBecameVisibleLateAndSaysSo(t *testing.T) {
@@ -482,6 +486,34 @@ func TestSettingsThatMakeGroupsAreFollowed(t *testing.T) {
 	s.bill(0)
 	s.wantItems(0)
 	s.wantLive(1, "100")
+}
+
+// TestChangedSettingsCostFewTransactions: not one for each week.
+func TestChangedSettingsCostFewTransactions(t *testing.T) {
+	s := newScene(t, func(r *Settings) { r.IgnoreClients = []string{"c1"} })
+	s.some(300)
+	s.bill(0)
+	s.rules.IgnoreClients, s.rules.MaxNew, s.rules.IgnoreProjects = nil, 1000, []string{"p0"}
+	s.restart()
+	s.pass()
+	s.rules.IgnoreProjects = nil
+	s.restart()
+	commits := s.store.Commits()
+	s.bill(1)
+	if got := s.store.Commits() - commits; got > 10 {
+		t.Errorf("commits = %d, want at most 10", got)
+	}
+	s.quiet()
+}
+
+func TestRenamedSyncGoesOn(t *testing.T) {
+	s := newScene(t)
+	s.bill(1, week("r1", entry("a", 1)))
+	s.rules.Name = "another"
+	s.restart()
+	s.bill(0)
+	s.wantItems(0)
+	s.quiet()
 }
 
 func TestPeriodsOfAnyLengthAreTakenAsTheTrackerStatesThem(t *testing.T) {
