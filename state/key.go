@@ -305,5 +305,5 @@ func finish(tx *bbolt.Tx, account string, k Key, outcome Outcome) error {
 	if err := put(tx, bucketKey, key, k); err != nil {
 		return err
 	}
-	return putBytes(tx, bucketExpiry, text(moment(nil, k.First), account, k.Name), nil)
+	return putBytes(tx, bucketExpiry, text(moment(k.First), account, k.Name), nil)
 }

@@ -147,7 +147,7 @@ func (b *book) keysAreWhole() {
 			if k.Outcome == Unknown {
 				wantFrozen = append(wantFrozen, string(key))
 			} else {
-				wantExpiry = append(wantExpiry, string(append(moment(nil, k.First), key...)))
+				wantExpiry = append(wantExpiry, string(append(moment(k.First), key...)))
 			}
 			return nil
 		})

@@ -103,9 +103,7 @@ func (s *Store) mirror() error {
 // rebuildAll puts every channel into a rebuild, those too that it does not know yet.
 func (s *Store) rebuildAll() error {
 	return s.update(func(tx *bbolt.Tx) error {
-		var keys [][]byte
-		keys = append(keys, keysWith(tx, bucketChannel, nil)...)
-		for _, key := range keys {
+		for _, key := range keysWith(tx, bucketChannel, nil) {
 			var st Standing
 			if _, err := get(tx, bucketChannel, key, &st); err != nil {
 				return err

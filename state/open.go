@@ -90,7 +90,7 @@ func look(path string) (there bool, err error) {
 	case err != nil:
 		return false, fmt.Errorf("state file: %w", err)
 	case !info.Mode().IsRegular():
-		return false, fmt.Errorf("%s: %w: it is a %s, not a file; name another path under state:", path, ErrForeign, kindOf(info.Mode()))
+		return false, fmt.Errorf("%s: %w: it is a %s, not a file; give the setting state another path", path, ErrForeign, kindOf(info.Mode()))
 	case info.Size() == 0:
 		return false, fmt.Errorf("%s: %w: it is empty: %s", path, ErrDamaged, wayOut)
 	}

@@ -142,9 +142,9 @@ func cut(key []byte) (part string, rest []byte, err error) {
 	return "", nil, fmt.Errorf("%w: key %q has no end", ErrDamaged, key)
 }
 
-// moment appends a time as one part of a key.
-func moment(key []byte, t time.Time) []byte {
-	return binary.BigEndian.AppendUint64(key, uint64(t.UnixNano()))
+// moment returns a time as the first part of a key.
+func moment(t time.Time) []byte {
+	return binary.BigEndian.AppendUint64(nil, uint64(t.UnixNano()))
 }
 
 // number appends a count as one part of a key.

@@ -149,7 +149,7 @@ func TestSweepGoesOnPastDamage(t *testing.T) {
 			b := newBook(t)
 			b.done("ts", batch+100, b.now, 1)
 			key := text(nil, agency.Account, "ts-0000005")
-			row := append(moment(nil, b.now.Add(5)), key...)
+			row := append(moment(b.now.Add(5)), key...)
 			spoil(b, row, key)
 			all := b.rows(bucketExpiry)
 			b.now = b.now.Add(2 * ttl)

@@ -3,7 +3,6 @@ package state
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -293,6 +292,3 @@ func (s *Store) Unread(ch Channel) (all []Unread, err error) {
 	})
 	return all, err
 }
-
-// errStale means that the stored week is not the one that was judged.
-var errStale = errors.New("the week was stored anew in between")

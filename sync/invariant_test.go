@@ -30,8 +30,7 @@ type watchedBooks struct {
 	bodies  map[string]string // of every attempt, by key
 	effects []peerCall
 	written map[string]time.Time // when the key of a document's last write was first seen, by its reference
-	calls   int
-	dieAt   int // the call at which the process dies; 0: none
+	dieAt   int                  // the call at which the process dies; 0: none
 	dead    bool
 	image   []byte // of the state file at that moment
 }

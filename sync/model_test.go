@@ -145,12 +145,6 @@ func (w *world) start() {
 	w.engine = New(w.store, w.tracker, w.books, w.rules, func() time.Time { return w.clock }, zerolog.Nop(), nil)
 }
 
-// restart closes the state and opens it anew.
-func (w *world) restart() {
-	w.must(w.store.Close())
-	w.open()
-}
-
 // step does one random thing.
 func (w *world) step() {
 	w.sleep(time.Duration(w.rnd.IntN(7200)) * time.Second)

@@ -163,8 +163,8 @@ func (p *poster) decideAll(ctx context.Context) (tasks []*task, err error) {
 	}
 	slices.SortFunc(order, func(a, b civil.Period) int { return a.First.Compare(b.First) })
 	for _, period := range order {
-		if ctx.Err() != nil {
-			return tasks, nil
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
 		some, err := p.decidePeriod(period, periods[period])
 		if err != nil {
