@@ -1,0 +1,168 @@
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"tidemark/sync/civil"
+	"tidemark/sync/money"
+)
+
+// date reads 2026-07-02, 26.01.2015, and, where the order is known or the day is past the twelfth,
+// 03/06/2024.
+func date(cell, order string) (civil.Date, error) {
+	const cure = "write 2026-11-02"
+	if d, err := civil.Parse(strings.ReplaceAll(cell, "/", "-")); err == nil {
+		return d, nil
+	}
+	separator := strings.TrimLeft(cell, "0123456789")
+	parts := []string{}
+	if separator != "" {
+		parts = strings.Split(cell, separator[:1])
+	}
+	if len(parts) != 3 || !strings.Contains("./-", separator[:1]) || len(parts[2]) != 4 {
+		return civil.Date{}, fmt.Errorf("%q is not a date: %s", shown(cell), cure)
+	}
+	if separator[0] == '.' {
+		order = dayFirst
+	}
+	first, second := number(parts[0]), number(parts[1])
+	switch {
+	case order == "" && first > 12, order == "" && first == second:
+		order = dayFirst
+	case order == "" && second > 12:
+		order = monthFirst
+	case order == "":
+		return civil.Date{}, fmt.Errorf("%q may be two days: set `dates: %s` or `dates: %s`, or %s", shown(cell), dayFirst, monthFirst, cure)
+	}
+	if order == monthFirst {
+		first, second = second, first
+	}
+	d, err := civil.Parse(fmt.Sprintf("%s-%02d-%02d", parts[2], second, first))
+	if err != nil {
+		return civil.Date{}, fmt.Errorf("%q is not a date with the day %s: %s", shown(cell), place(order), cure)
+	}
+	return d, nil
+}
+
+func place(order string) string {
+	if order == monthFirst {
+		return "second"
+	}
+	return "first"
+}
+
+// number reads one or two digits; 0 if it is anything else, which is no day and no month.
+func number(s string) int {
+	n, err := strconv.ParseUint(s, 10, 8)
+	if err != nil || len(s) > 2 {
+		return 0
+	}
+	return int(n)
+}
+
+// seconds reads 8:30, 01:36:00, 8.5 and 7,5. A part of a second is rounded.
+func seconds(cell string) (int64, error) {
+	clock := regexp.MustCompile(`^(-?)(\d{1,4}):([0-5]\d)(?::([0-5]\d))?$`).FindStringSubmatch(cell)
+	if clock == nil {
+		hours, err := amount(cell)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not a number of hours: write 8.5 or 8:30", shown(cell))
+		}
+		if hours.Abs().GreaterThan(decimal.New(1, 4)) {
+			return 0, fmt.Errorf("%q is more hours than a year has: write 8.5 or 8:30", shown(cell))
+		}
+		return hours.Mul(decimal.NewFromInt(3600)).Round(0).IntPart(), nil
+	}
+	var total int64
+	for _, part := range clock[2:] {
+		n, _ := strconv.ParseInt("0"+part, 10, 64)
+		total = total*60 + n
+	}
+	if clock[1] != "" {
+		total = -total
+	}
+	return total, nil
+}
+
+// amount reads a number with a decimal point or comma. Where both occur, the last of them is the
+// decimal one. A comma before three digits may be either, and is refused.
+func amount(cell string) (decimal.Decimal, error) {
+	plain := strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "'", "").Replace(cell)
+	comma, point := strings.LastIndexByte(plain, ','), strings.LastIndexByte(plain, '.')
+	switch {
+	case comma >= 0 && point >= 0:
+		group := regexp.MustCompile(`^-?\d{1,3}(?:,\d{3})+\.\d+$|^-?\d{1,3}(?:\.\d{3})+,\d+$`)
+		if !group.MatchString(plain) {
+			return decimal.Decimal{}, fmt.Errorf("%q is not a number: write 1234.50", shown(cell))
+		}
+		plain = strings.ReplaceAll(plain, string(plain[min(comma, point)]), "")
+	case comma >= 0 && regexp.MustCompile(`^-?[1-9]\d{0,2},\d{3}$`).MatchString(plain):
+		return decimal.Decimal{}, fmt.Errorf("%q may be two numbers: write 1234 or 1.234", shown(cell))
+	}
+	plain = strings.Replace(plain, ",", ".", 1)
+	if !regexp.MustCompile(`^-?\d{1,12}(?:\.\d{1,12})?$`).MatchString(plain) {
+		return decimal.Decimal{}, fmt.Errorf("%q is not a number: write 1234.50", shown(cell))
+	}
+	return decimal.NewFromString(plain)
+}
+
+// optional is amount for a cell that may be empty, which is not zero.
+func optional(cell string) (decimal.NullDecimal, error) {
+	if cell == "" {
+		return decimal.NullDecimal{}, nil
+	}
+	d, err := amount(cell)
+	return decimal.NullDecimal{Decimal: d, Valid: err == nil}, err
+}
+
+// flag reads Yes and No.
+func flag(cell string) (bool, error) {
+	switch strings.ToLower(cell) {
+	case "yes", "true", "y", "1":
+		return true, nil
+	case "no", "false", "n", "0":
+		return false, nil
+	}
+	return false, fmt.Errorf("%q is neither Yes nor No: write one of them", shown(cell))
+}
+
+// currency reads EUR and `Euro - EUR`; empty text is no currency.
+func currency(cell string) (money.Currency, error) {
+	if cell == "" {
+		return "", nil
+	}
+	code := cell
+	if i := strings.LastIndex(cell, " - "); i >= 0 {
+		code = cell[i+len(" - "):]
+	}
+	c, err := money.ParseCurrency(strings.TrimSpace(code))
+	if err != nil {
+		return "", fmt.Errorf("%q names no currency: write its code, such as EUR", shown(cell))
+	}
+	return c, nil
+}
+
+// clock reads 14:05, 14:05:00 and 2:05:00 PM, and writes the second form, so that the account's choice
+// of a clock makes no difference.
+func clock(cell string) (string, error) {
+	if cell == "" {
+		return "", nil
+	}
+	plain := strings.ToUpper(strings.NewReplacer("\u00a0", " ", "\u202f", " ").Replace(cell))
+	for _, form := range []string{"15:04:05", "15:04", "3:04:05 PM", "3:04 PM", "3:04:05PM", "3:04PM"} {
+		if t, err := time.Parse(form, plain); err == nil {
+			return t.Format(time.TimeOnly), nil
+		}
+	}
+	return "", fmt.Errorf("%q is not a time of day: write 14:05", shown(cell))
+}
+
+// errNone is the fault of a cell that must be filled.
+var errNone = errors.New("is empty: fill it in")

@@ -1,0 +1,176 @@
+// Package folder reads approved weeks from a folder of export files: the detailed reports of Harvest,
+// Clockify and Toggl Track, and a plain CSV and JSON of our own.
+//
+// An export says nothing of versions, and but for Harvest's nothing of approval: dropping the file into
+// the folder is the approval. Exports are cut into weeks by member and ISO week. Where several files
+// cover a day of a member, the newest of them says what was done on it.
+//
+// Its one hard rule: a file counts as a whole or not at all. One that is still being written, or of
+// which a row cannot be placed, says nothing in this pass; and a file that is gone withdraws nothing.
+package folder
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"tidemark/sync/civil"
+	"tidemark/sync/tracker"
+)
+
+// pageSize is how many weeks a page holds at most.
+const pageSize = 100
+
+// Folder is one folder of export files. It may be used by several goroutines.
+type Folder struct {
+	account string
+	path    string
+	quiet   time.Duration
+	reading reading
+}
+
+// New checks the settings, every fault at once. It does not touch the folder.
+func New(settings Settings) (*Folder, error) {
+	if err := settings.Validate(); err != nil {
+		return nil, err
+	}
+	f := &Folder{
+		account: settings.Account,
+		path:    string(settings.Path),
+		quiet:   time.Duration(settings.Quiet),
+		reading: reading{dates: settings.Dates, currency: settings.currency()},
+	}
+	if f.quiet == 0 {
+		f.quiet = defaultQuiet
+	}
+	return f, nil
+}
+
+// Account returns the name of the tracker account as it stands in the settings.
+func (f *Folder) Account() string { return f.account }
+
+// Traits says that every traversal reads every file, whatever was asked for.
+func (f *Folder) Traits() tracker.Traits { return tracker.Traits{Feed: true, Wide: true} }
+
+// Weeks yields every week of the folder whose first day is wanted, sorted by first day and id. While a
+// file is being written it yields no week, only a note that names the file: what that file takes over
+// from others is not known yet. A folder that cannot be read is an error; a file that cannot be
+// understood is an unread record under its name.
+func (f *Folder) Weeks(ctx context.Context, q tracker.Query) iter.Seq2[tracker.Page, error] {
+	return func(yield func(tracker.Page, error) bool) {
+		found, err := f.read(ctx, q.Now)
+		if err != nil {
+			yield(tracker.Page{}, err)
+			return
+		}
+		weeks, head := found.weeks, tracker.Page{Notes: found.notes, Unread: found.unread}
+		if found.busy {
+			weeks = nil
+		}
+		weeks = slices.DeleteFunc(weeks, func(w tracker.Week) bool { return !wanted(q.First, w.Period.First) })
+		if len(head.Notes)+len(head.Unread) > 0 && !yield(head, nil) {
+			return
+		}
+		for part := range slices.Chunk(weeks, pageSize) {
+			if !yield(tracker.Page{Weeks: part}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Week returns the week with that id as the files now say. ErrGone means that no file holds it, which
+// is also the answer to the name of a file: files are announced by their names when they are unread.
+func (f *Folder) Week(ctx context.Context, id string) (tracker.Week, error) {
+	gone := fmt.Errorf("folder: %s: %w", id, tracker.ErrGone)
+	if filepath.IsLocal(id) && filepath.Base(id) == id {
+		if _, err := os.Lstat(filepath.Join(f.path, id)); err == nil {
+			return tracker.Week{}, gone
+		}
+	}
+	found, err := f.read(ctx, time.Time{})
+	switch {
+	case err != nil:
+		return tracker.Week{}, err
+	case found.busy:
+		return tracker.Week{}, fmt.Errorf("folder: %s: a file is being written", id)
+	}
+	for _, w := range found.weeks {
+		if w.ID == id {
+			return w, nil
+		}
+	}
+	for _, u := range found.unread {
+		if u.ID == id {
+			return tracker.Week{}, fmt.Errorf("folder: %s: %s", id, u.Reason)
+		}
+	}
+	return tracker.Week{}, gone
+}
+
+// wanted reports whether a day is in a range whose zero ends are open.
+func wanted(p civil.Period, day civil.Date) bool {
+	return !day.Before(p.First) && (p.Last.IsZero() || !day.After(p.Last))
+}
+
+// gathered is all that one reading of the folder gives.
+type gathered struct {
+	weeks  []tracker.Week
+	unread []tracker.Unread
+	notes  []string
+	busy   bool // a file is being written
+}
+
+func (g *gathered) leave(id string, reason error) {
+	g.unread = append(g.unread, tracker.Unread{ID: id, Reason: reason.Error()})
+}
+
+// read reads every file. Without a now, no file is too young.
+func (f *Folder) read(ctx context.Context, now time.Time) (gathered, error) {
+	names, err := list(f.path)
+	if err != nil {
+		return gathered{}, err
+	}
+	var g gathered
+	var exports []row
+	var records []record
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return gathered{}, fmt.Errorf("folder: %w", err)
+		}
+		src, err := open(f.path, name, now, f.quiet)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue // It was removed since the folder was listed.
+		case errors.Is(err, errBusy):
+			g.busy = true
+			g.notes = append(g.notes, err.Error()+": left, with all others, for the next pass")
+			continue
+		case err != nil:
+			g.leave(name, err)
+			continue
+		}
+		if src.ahead {
+			g.notes = append(g.notes, shown(name)+": was written in the future by the file system's clock: read all the same; set the clocks right")
+		}
+		c, err := f.reading.parse(src)
+		if err != nil {
+			g.leave(name, err)
+			continue
+		}
+		exports, records = append(exports, c.rows...), append(records, c.records...)
+		g.unread = append(g.unread, c.unread...)
+	}
+	g.weeks = append(weeksOf(exports), latest(records)...)
+	slices.SortFunc(g.weeks, func(a, b tracker.Week) int {
+		return cmp.Or(a.Period.First.Compare(b.Period.First), cmp.Compare(a.ID, b.ID))
+	})
+	return g, nil
+}

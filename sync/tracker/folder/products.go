@@ -1,0 +1,115 @@
+package folder
+
+import (
+	"fmt"
+
+	"github.com/shopspring/decimal"
+
+	"tidemark/sync/money"
+)
+
+// harvest reads Harvest's detailed time report. What is billed follows the rounded hours.
+func harvest(*table) (func(*cells) row, error) {
+	return func(c *cells) row {
+		r := c.placed("Date", c.get("First Name")+" "+c.get("Last Name"), "First Name")
+		hours := "Hours"
+		if c.get("Hours Rounded") != "" {
+			hours = "Hours Rounded"
+		}
+		r.entry.Seconds = c.seconds(hours)
+		r.entry.Billable = c.flag("Billable?", false)
+		r.entry.Elsewhere = c.flag("Invoiced?", false)
+		r.entry.Rate = c.amount("Billable Rate")
+		r.entry.Currency = c.money("Currency")
+		r.entry.Note = c.get("Notes")
+		r.pending = !c.flag("Approved?", true)
+		return r
+	}, nil
+}
+
+// clockify reads Clockify's detailed report. The currency stands in its header.
+func clockify(t *table) (func(*cells) row, error) {
+	rates, err := pricedColumns(t, "Billable Rate")
+	if err != nil {
+		return nil, err
+	}
+	if len(rates) > 1 {
+		return nil, fmt.Errorf("%s:1: has the columns %s and %s: leave the currency that the work is billed in",
+			t.file, shown(rates[0].column), shown(rates[1].column))
+	}
+	return func(c *cells) row {
+		r := c.timed()
+		r.entry.Seconds = c.seconds("Duration (h)")
+		r.entry.Currency = c.reading.currency
+		for _, p := range rates {
+			r.entry.Rate = c.amount(p.column)
+			r.entry.Currency = p.or(r.entry.Currency)
+		}
+		return r
+	}, nil
+}
+
+// toggl reads Toggl Track's detailed report. It states amounts, in a column for each currency.
+func toggl(t *table) (func(*cells) row, error) {
+	amounts, err := pricedColumns(t, "Amount")
+	if err != nil {
+		return nil, err
+	}
+	return func(c *cells) row {
+		r := c.timed()
+		r.entry.Seconds = c.seconds("Duration")
+		r.entry.Amount, r.entry.Currency = c.oneOf(amounts)
+		return r
+	}, nil
+}
+
+// or returns the currency of the column, or the other where its name states none.
+func (p priced) or(other money.Currency) money.Currency {
+	if p.currency != "" {
+		return p.currency
+	}
+	return other
+}
+
+// oneOf returns the amount that is not zero among columns of several currencies; more than one is a fault.
+func (c *cells) oneOf(amounts []priced) (decimal.NullDecimal, money.Currency) {
+	var found decimal.NullDecimal
+	currency := c.reading.currency
+	if len(amounts) == 1 {
+		currency = amounts[0].or(currency)
+	}
+	for _, p := range amounts {
+		d := c.amount(p.column)
+		switch {
+		case !d.Valid, found.Valid && d.Decimal.IsZero():
+		case found.Valid && !found.Decimal.IsZero():
+			c.note(p.column, fmt.Errorf("is a second amount of one entry: leave the one that is billed"))
+		default:
+			found, currency = d, p.or(c.reading.currency)
+		}
+	}
+	return found, currency
+}
+
+// timed reads what Clockify and Toggl Track call the same.
+func (c *cells) timed() row {
+	r := c.placed("Start date", c.get("User"), "User")
+	r.start = c.clock("Start time")
+	r.entry.Billable = c.flag("Billable", false)
+	r.entry.Running = c.running()
+	r.entry.Note = c.get("Description")
+	return r
+}
+
+// placed reads who worked, when and for whom. A fault in the first two leaves the row without a place.
+func (c *cells) placed(day, member, column string) row {
+	r := row{member: name(member)}
+	r.entry.Date = c.date(day)
+	if r.member == "" {
+		c.note(column, errNone)
+	}
+	c.note(column, fit(r.member))
+	r.unplaced = c.fault
+	r.entry.Client, r.entry.Project, r.entry.Task = c.ref("Client"), c.ref("Project"), c.ref("Task")
+	return r
+}
