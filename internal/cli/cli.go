@@ -1,0 +1,102 @@
+// Package cli is the command line: it reads the config, builds the engines, and shows people what they
+// did.
+//
+// Its one hard rule: what is printed is what happened. A table comes from the report of the engine, an exit
+// code from its error, and nothing else.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/state"
+)
+
+// app is what every command shares.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	path     string // of the config
+	json     bool
+	verbose  bool
+	now      func() time.Time
+}
+
+// Run runs the program with its arguments and returns the exit code.
+func Run(args []string, in io.Reader, out, errOut io.Writer) int {
+	if handled, code := state.Probe(args); handled {
+		return code
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	a := &app{in: in, out: out, err: errOut, now: time.Now}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !errors.Is(err, errFound) {
+		fmt.Fprintf(errOut, "tidemark: %v\n", err)
+	}
+	return exitCode(err)
+}
+
+// root is the command without a name: the daemon, one pass, or a backfill.
+func (a *app) root() *cobra.Command {
+	var r runFlags
+	cmd := &cobra.Command{
+		Use:   "tidemark",
+		Short: "Bill each approved week exactly once in effect",
+		Long: "Tidemark asks a time tracker for the weeks that were approved, and sees to it that each is billed exactly\n" +
+			"once in effect in an accounting system. Without flags it runs as a daemon, on the schedules of its config.",
+		Version:           version(),
+		Args:              cobra.NoArgs,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+		RunE:              func(cmd *cobra.Command, _ []string) error { return a.runRoot(cmd.Context(), r) },
+	}
+	r.define(cmd)
+	cmd.PersistentFlags().StringVar(&a.path, "config", "/etc/tidemark/tidemark.yaml", "the config `file`")
+	cmd.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON where a table is printed")
+	cmd.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "log what is done, not only what needs attention")
+	cmd.SetVersionTemplate("tidemark {{.Version}}\n")
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v; see tidemark --help", err) })
+	cmd.AddCommand(a.checkCommand(), a.planCommand(), a.statusCommand(), a.explainCommand(), a.reviewCommand(), a.stateCommand())
+	return cmd
+}
+
+// version tells which build this is.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(unknown)"
+	}
+	text := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			text += " " + s.Value
+		}
+	}
+	return text + " " + info.GoVersion
+}
+
+// exactly wants a number of arguments, and says what is missing.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usage("%s needs %s; see %s --help", cmd.CommandPath(), what, cmd.CommandPath())
+		}
+		return nil
+	}
+}

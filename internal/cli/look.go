@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"tidemark/daemon"
+	"tidemark/sync"
+	"tidemark/sync/civil"
+	"tidemark/sync/tracker"
+)
+
+// planCommand shows what a pass would do.
+func (a *app) planCommand() *cobra.Command {
+	var name string
+	var exit bool
+	cmd := &cobra.Command{
+		Use: "plan", Short: "Show what a pass would do, with money; write nothing", Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			s, err := a.open(name)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, s.store.Close()) }()
+			reports, err := a.planAll(cmd.Context(), s, civil.Period{})
+			if err != nil {
+				return err
+			}
+			for _, r := range reports {
+				if exit && len(r.Invoices)+len(r.Items) > 0 {
+					return errFound
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&name, "sync", "", "only the sync of this `name`")
+	cmd.Flags().BoolVar(&exit, "exit-code", false, "exit with 3 if a pass would do something")
+	return cmd
+}
+
+// plan shows what a backfill of days would do.
+func (a *app) plan(ctx context.Context, s *session, days civil.Period) error {
+	_, err := a.planAll(ctx, s, days)
+	return err
+}
+
+func (a *app) planAll(ctx context.Context, s *session, days civil.Period) (reports []sync.Report, err error) {
+	var errs []error
+	for _, e := range s.engines {
+		report, err := e.Plan(ctx, a.now(), days)
+		reports = append(reports, report)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", e.Name(), err))
+		}
+	}
+	return reports, errors.Join(append(errs, a.showReports(reports, "planned"))...)
+}
+
+// status is one row of the status, for programs.
+type statusRow struct {
+	sync.Status
+	Next time.Time `json:"next"`
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Show where each sync stands", Args: exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) (err error) {
+			s, err := a.open("")
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, s.store.Close()) }()
+			rows := make([]statusRow, len(s.engines))
+			for i, e := range s.engines {
+				c := s.config.Syncs[i]
+				job := daemon.Job{Schedule: c.Schedule, Location: c.Timezone.Location()}
+				if rows[i].Status, err = e.Status(a.now()); err != nil {
+					return err
+				}
+				rows[i].Next = job.Next(a.now())
+			}
+			if a.json {
+				return a.printJSON(rows)
+			}
+			for i, row := range rows {
+				a.showStatus(row, s.config.Syncs[i].Timezone.Location())
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) showStatus(s statusRow, zone *time.Location) {
+	fmt.Fprintln(a.out, s.Sync)
+	line := func(label, value string) {
+		if value != "" {
+			fmt.Fprintf(a.out, "  %-11s %s\n", label, value)
+		}
+	}
+	line("last pass", when(s.Last.Ended, zone))
+	line("", clean(s.Last.Summary))
+	if s.Last.Error != "" {
+		line("failed", clean(s.Last.Error))
+		line("last good", when(s.Last.Good, zone))
+	}
+	line("next run", when(s.Next, zone)+", when the daemon runs")
+	line("mode", map[bool]string{true: string(s.Mode)}[s.Mode != "normal"])
+	line("watermark", when(s.Watermark, zone))
+	line("read back", s.Horizon)
+	line("due", many(s.Due, "group"))
+	if s.Unread > 0 {
+		line("unread", many(s.Unread, "record"))
+	}
+	review := "nothing"
+	if s.Review > 0 {
+		review = many(s.Review, "item") + ", the oldest since " + when(s.Oldest, zone)
+	}
+	line("review", review)
+}
+
+// checkCommand checks everything that a pass needs.
+func (a *app) checkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "check", Short: "Check the config, both ends of each sync, and show the next five runs", Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, err := a.load()
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "%s: good\n", a.path)
+			var errs []error
+			for _, e := range w.ends {
+				errs = append(errs, a.checkEnds(cmd.Context(), e))
+			}
+			if err := errors.Join(errs...); err != nil {
+				return temporaryError{err}
+			}
+			return nil
+		},
+	}
+}
+
+// checkEnds asks both ends of a sync for something harmless, and shows the next runs.
+func (a *app) checkEnds(ctx context.Context, e ends) error {
+	zone := e.sync.Timezone.Location()
+	fmt.Fprintf(a.out, "\n%s\n", e.sync.Name)
+	weeks, fromErr := countWeeks(ctx, e.tracker, a.now())
+	answer := func(err error, good string) string {
+		if err != nil {
+			return "failed: " + clean(err.Error())
+		}
+		return good
+	}
+	fmt.Fprintf(a.out, "  %-11s %s: %s\n", e.sync.Tracker.Kind, e.tracker.Account(), answer(fromErr, many(weeks, "week")+" on the first page"))
+	_, toErr := e.books.Find(ctx, e.sync.Invoice.Prefix+"check")
+	fmt.Fprintf(a.out, "  %-11s %s: %s\n", e.sync.Accounting.Kind, e.books.Account(), answer(toErr, "can be read"))
+	job := daemon.Job{Schedule: e.sync.Schedule, Location: zone}
+	at := a.now()
+	for n := range 5 {
+		at = job.Next(at)
+		label := ""
+		if n == 0 {
+			label = "next runs"
+		}
+		fmt.Fprintf(a.out, "  %-11s %s\n", label, at.In(zone).Format("Mon 2006-01-02 15:04 MST"))
+	}
+	if err := errors.Join(fromErr, toErr); err != nil {
+		return fmt.Errorf("%s: %w", e.sync.Name, err)
+	}
+	return nil
+}
+
+func countWeeks(ctx context.Context, from sync.Tracker, now time.Time) (int, error) {
+	for page, err := range from.Weeks(ctx, tracker.Query{Now: now}) {
+		return len(page.Weeks), err
+	}
+	return 0, nil
+}
+
+func (a *app) explainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "explain REF", Short: "Tell the whole story of a reference, a week or an item", Args: exactly(1, "one reference, or the id of a week"),
+		RunE: func(_ *cobra.Command, args []string) (err error) {
+			s, err := a.open("")
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, s.store.Close()) }()
+			for i, e := range s.engines {
+				story, found, err := e.Explain(args[0], a.now())
+				if err != nil {
+					return err
+				}
+				if found {
+					return a.showStory(story, s.config.Syncs[i].Timezone.Location())
+				}
+			}
+			return fmt.Errorf("%s: nothing is known under this reference; `tidemark review list` and the report of a pass show some", args[0])
+		},
+	}
+}
+
+func (a *app) showStory(s sync.Story, zone *time.Location) error {
+	if a.json {
+		return a.printJSON(s)
+	}
+	switch {
+	case s.Group != nil:
+		a.showGroup(s, zone)
+	case s.Week != nil:
+		a.showWeek(s)
+	}
+	if s.Item != nil {
+		fmt.Fprintf(a.out, "  review      %s, %s: %s\n", s.Item.Kind, s.Item.Status, clean(s.Item.Text))
+	}
+	if len(s.History) > 0 {
+		t := grid("When", "What", "Who", "")
+		for _, e := range s.History {
+			t.AppendRow(table.Row{when(e.At, zone), short(e.What, 70), short(e.Who, 16), short(e.Detail, 70)})
+		}
+		fmt.Fprintln(a.out)
+		render(a.out, t)
+	}
+	return nil
+}
+
+func (a *app) showGroup(s sync.Story, zone *time.Location) {
+	g := s.Group
+	fmt.Fprintf(a.out, "%s  %s, %s, per %s, %s\n", s.Subject, clean(g.Client.Label()), g.Period, g.Per, g.Currency)
+	fmt.Fprintf(a.out, "  now         %s h, %s; %s%s\n", hours(s.Wanted.Seconds), amount(s.Wanted), s.Decision, because(s.Why))
+	for _, d := range s.Documents {
+		fmt.Fprintf(a.out, "  invoice     %s, %s, %s, recorded %s\n", d.Receipt.ID, d.Receipt.Status, d.Receipt.Currency.Format(d.Receipt.Net), when(d.At, zone))
+	}
+	if s.Key != nil {
+		fmt.Fprintf(a.out, "  key         %s, %s, first seen %s, lives until %s\n", s.Key.Name, s.Key.Act, when(s.Key.First, zone), when(s.Expires, zone))
+	}
+	if len(s.Entries) > 0 {
+		t := grid("Day", "Member", "Project", "Task", "Note", "Hours")
+		right(t, 6)
+		for _, b := range s.Entries {
+			e := b.Entry
+			t.AppendRow(table.Row{e.Date, short(b.Member.Label(), 20), short(e.Project.Label(), 24), short(e.Task.Label(), 20), short(e.Note, 40), hours(e.Seconds)})
+		}
+		fmt.Fprintln(a.out)
+		render(a.out, t)
+	}
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + clean(why)
+}
+
+func (a *app) showWeek(s sync.Story) {
+	w := s.Week
+	fmt.Fprintf(a.out, "%s  %s, %s, %s\n", clean(w.ID), clean(w.Member.Label()), w.Period, w.State)
+	if w.Origin != "" {
+		fmt.Fprintf(a.out, "  read from   %s\n", clean(w.Origin))
+	}
+	if w.Trouble != nil {
+		fmt.Fprintf(a.out, "  trouble     %s: %s\n", w.Trouble.Kind, clean(w.Trouble.Text))
+	}
+	for _, g := range s.Groups {
+		fmt.Fprintf(a.out, "  billed in   %s\n", g)
+	}
+	fmt.Fprintf(a.out, "  contents    %d entries, changed %s\n", len(w.Entries), times(len(s.Former)))
+}
+
+func times(n int) string {
+	switch n {
+	case 0:
+		return "never"
+	case 1:
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}

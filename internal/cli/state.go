@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"tidemark/state"
+	"tidemark/sync"
+)
+
+func (a *app) stateCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "state", Short: "Take care of the state file", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		return usage("state needs a command: check, backup, compact, rebuild or init")
+	}}
+	cmd.AddCommand(a.stateCheck(), a.stateBackup(), a.stateCompact(), a.stateRebuild(), a.stateInit())
+	return cmd
+}
+
+func (a *app) stateCheck() *cobra.Command {
+	return &cobra.Command{
+		Use: "check", Short: "Look at every page and every value of the file", Args: exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			path, err := a.statePath()
+			if err != nil {
+				return err
+			}
+			if _, err := os.Stat(path); err != nil {
+				return a.missing(path, err)
+			}
+			report, err := state.Check(path)
+			if err != nil {
+				return temporaryError{err}
+			}
+			if a.json {
+				err = a.printJSON(report)
+			} else {
+				a.showCheck(report)
+			}
+			return errors.Join(err, report.Err())
+		},
+	}
+}
+
+// missing tells a state that never was from one that is lost, as opening it would.
+func (a *app) missing(path string, cause error) error {
+	if _, err := os.Stat(path + ".id"); err == nil {
+		return fmt.Errorf("%s: %w: %s.id says that there was one; put a backup in its place, or run `tidemark state rebuild`", path, state.ErrLost, path)
+	}
+	return fmt.Errorf("state check: %w; the first pass makes it", cause)
+}
+
+func (a *app) showCheck(r state.Report) {
+	fmt.Fprintf(a.out, "%s: %s, %s free\n", r.Path, bytesOf(r.Size), bytesOf(r.Free))
+	t := grid("Kind", "Rows")
+	right(t, 2)
+	for _, name := range slices.Sorted(maps.Keys(r.Rows)) {
+		t.AppendRow(table.Row{name, r.Rows[name]})
+	}
+	render(a.out, t)
+	for _, f := range r.Faults {
+		fmt.Fprintf(a.out, "  fault: %s\n", clean(f))
+	}
+	if len(r.Faults) == 0 {
+		fmt.Fprintln(a.out, "  Every page and every value is as it was written.")
+	}
+}
+
+func bytesOf(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
+
+// statePath returns where the state is, by a config that is otherwise good.
+func (a *app) statePath() (string, error) {
+	w, err := a.load()
+	if err != nil {
+		return "", err
+	}
+	return string(w.config.State), nil
+}
+
+func (a *app) stateBackup() *cobra.Command {
+	return &cobra.Command{
+		Use: "backup FILE", Short: "Write a checked copy of the state", Args: exactly(1, "the name of the copy"),
+		RunE: func(_ *cobra.Command, args []string) (err error) {
+			s, err := a.open("")
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, s.store.Close()) }()
+			if err := s.store.Backup(args[0]); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "%s: written and checked\n", args[0])
+			return nil
+		},
+	}
+}
+
+func (a *app) stateCompact() *cobra.Command {
+	return &cobra.Command{
+		Use: "compact", Short: "Give the free pages of the file back to the disk", Args: exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			path, err := a.statePath()
+			if err != nil {
+				return err
+			}
+			before, after, err := state.Compact(path)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "%s: %s before, %s now\n", path, bytesOf(before), bytesOf(after))
+			return nil
+		},
+	}
+}
+
+// stateRebuild begins a new state that adopts what stands in the accounting systems, and runs its first pass.
+func (a *app) stateRebuild() *cobra.Command {
+	return &cobra.Command{
+		Use: "rebuild", Short: "Begin a new state that adopts what stands in the accounting system, and creates nothing", Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			w, err := a.load()
+			if err != nil {
+				return err
+			}
+			if err := a.begin(w, w.channels()); err != nil {
+				return err
+			}
+			s, err := a.openWork(w, "")
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, s.store.Close()) }()
+			return a.eachEngine(s, func(e *sync.Engine) (sync.Report, error) { return e.Pass(cmd.Context(), a.now()) })
+		},
+	}
+}
+
+func (w *work) channels() []state.Channel {
+	channels := make([]state.Channel, len(w.ends))
+	for i, e := range w.ends {
+		channels[i] = state.Channel{Tracker: e.tracker.Account(), Account: e.books.Account(), Prefix: e.sync.Invoice.Prefix}
+	}
+	return channels
+}
+
+// begin makes a new state, and says where the old one is.
+func (a *app) begin(w *work, rebuild []state.Channel) error {
+	moved, err := state.Init(string(w.config.State), a.now(), rebuild)
+	if err != nil {
+		return err
+	}
+	for _, old := range moved {
+		fmt.Fprintf(a.err, "moved aside: %s\n", old)
+	}
+	return nil
+}
+
+func (a *app) stateInit() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "init", Short: "Begin a new, empty state, as in a first run", Args: exactly(0, "no arguments"),
+		Long: "Begin a new, empty state. What was billed is looked up in the accounting system by its reference before anything\n" +
+			"is created; items, notes and what was settled or skipped are not known any more. After a loss, `tidemark state rebuild`\n" +
+			"is the careful way: it creates nothing that it does not find.",
+		RunE: func(*cobra.Command, []string) error {
+			if !yes {
+				return usage("state init forgets what was settled and skipped: say --yes, or use `tidemark state rebuild`")
+			}
+			w, err := a.load()
+			if err != nil {
+				return err
+			}
+			if err := a.begin(w, nil); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "%s: new and empty; the next pass looks everything up before it creates anything\n", w.config.State)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
+	return cmd
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/term"
+
+	"tidemark/config"
+	"tidemark/daemon"
+	"tidemark/internal/fault"
+	"tidemark/state"
+	"tidemark/sync"
+	"tidemark/sync/civil"
+	"tidemark/sync/money"
+)
+
+// work is a config with everything that it names, built.
+type work struct {
+	config *config.Config
+	ends   []ends
+}
+
+// ends are the two sides of one sync.
+type ends struct {
+	sync    config.Sync
+	tracker sync.Tracker
+	books   sync.Accounting
+	paths   []string // files and folders that they use
+}
+
+// load reads the config and builds both ends of every sync. All faults are reported at once.
+func (a *app) load() (*work, error) {
+	w := &work{}
+	c, err := config.Load(a.path, w.build)
+	if err != nil {
+		return nil, err
+	}
+	w.config = c
+	return w, w.check()
+}
+
+// build builds both ends of a sync.
+func (w *work) build(s config.Sync) error {
+	from, fromPaths, fromErr := newTracker(s.Tracker)
+	to, toPaths, toErr := newAccounting(s.Accounting)
+	w.ends = append(w.ends, ends{s, from, to, append(fromPaths, toPaths...)})
+	return config.Join(fromErr, toErr)
+}
+
+// check holds the rules that only both ends together can break.
+func (w *work) check() error {
+	of := func(s config.Sync) ends {
+		for _, e := range w.ends {
+			if e.sync.Name == s.Name {
+				return e
+			}
+		}
+		return ends{}
+	}
+	return config.Join(
+		config.CheckAccounts(w.config, func(s config.Sync) string { return of(s).books.Account() }),
+		config.CheckGuards(w.config, func(s config.Sync) bool { return of(s).books.Traits().GuardsDrafts }),
+		config.CheckPaths(w.config, func(s config.Sync) []string { return of(s).paths }),
+	)
+}
+
+// settings turns the config of a sync into the rules of its engine.
+func settings(c *config.Config, s config.Sync) sync.Settings {
+	i := s.Invoice
+	r := sync.Settings{
+		Name: s.Name, Prefix: i.Prefix, Location: s.Timezone.Location(), Overlap: time.Duration(s.Overlap), TTL: c.Keys.TTL(),
+		Lookback: time.Duration(s.Lookback), Start: civil.Date(s.Start), Per: sync.Per(i.Per), Settle: time.Duration(i.Settle),
+		WaitAtMost: time.Duration(i.WaitAtMost), Lines: sync.Lines(i.Lines), Dated: sync.Dated(i.Date), DueDays: -1,
+		IgnoreClients: i.Ignore.Clients, IgnoreProjects: i.Ignore.Projects,
+		Corrections: sync.Corrections(s.Corrections), Late: sync.Late(s.Late), MaxNew: s.MaxNewInvoices, Workers: s.Workers,
+	}
+	if i.Due != nil {
+		r.DueDays = int(time.Duration(*i.Due).Hours() / 24)
+	}
+	for _, c := range i.Customers {
+		r.Customers = append(r.Customers, sync.Customer{Client: c.Client, Customer: c.Customer, Tax: c.Tax})
+	}
+	for _, rate := range i.Rates {
+		r.Rates = append(r.Rates, sync.Rate{
+			Client: rate.Client, Project: rate.Project, Task: rate.Task, Member: rate.Member,
+			Rate: rate.Rate.Decimal, Currency: money.Currency(rate.Currency),
+		})
+	}
+	return r
+}
+
+// engines builds the engines of the syncs over an open state. A name that is not empty chooses one.
+func (w *work) engines(store *state.Store, name string, now func() time.Time, log zerolog.Logger) ([]*sync.Engine, error) {
+	var engines []*sync.Engine
+	var names []string
+	faults := fault.FromEnvironment()
+	for _, e := range w.ends {
+		names = append(names, e.sync.Name)
+		if name == "" || name == e.sync.Name {
+			engines = append(engines, sync.New(store, e.tracker, e.books, settings(w.config, e.sync), now, log, faults))
+		}
+	}
+	if len(engines) == 0 {
+		return nil, usage("no sync is called %q: the config has %s", name, strings.Join(names, ", "))
+	}
+	return engines, nil
+}
+
+// session is an open state with the engines over it, for one command.
+type session struct {
+	*work
+	store   *state.Store
+	engines []*sync.Engine
+}
+
+// open loads the config, opens the state and builds the engines.
+func (a *app) open(name string) (*session, error) {
+	w, err := a.load()
+	if err != nil {
+		return nil, err
+	}
+	return a.openWork(w, name)
+}
+
+func (a *app) openWork(w *work, name string) (*session, error) {
+	store, err := state.Open(string(w.config.State), state.Options{Faults: fault.FromEnvironment()})
+	if err != nil {
+		return nil, err
+	}
+	log, err := a.quietLogger(w.config)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	if store.Older() {
+		fmt.Fprintf(a.err, "%s is older than it once was: what stands in the accounting system is adopted, the rest waits for a person\n", w.config.State)
+	}
+	engines, err := w.engines(store, name, a.now, log)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return &session{w, store, engines}, nil
+}
+
+// quietLogger logs for a command that prints a table: what needs attention, and all with --verbose.
+func (a *app) quietLogger(c *config.Config) (zerolog.Logger, error) {
+	level := "warn"
+	if a.verbose {
+		level = c.Log.Level
+	}
+	return daemon.NewLogger(a.err, isTerminal(a.err), level, c.Log.Format)
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
