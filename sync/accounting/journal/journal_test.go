@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
+	"tidemark/config"
 	"tidemark/sync/accounting"
 	"tidemark/sync/civil"
 	"tidemark/sync/money"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 func settings(path string) Settings {
-	return Settings{Account: "agency", Path: path, Taxes: map[string]Percent{"VAT19": "19%", "CH": "8.1%", "ZERO": "0%"}}
+	return Settings{Account: "agency", Path: config.Path(path), Taxes: map[string]Percent{"VAT19": "19%", "CH": "8.1%", "ZERO": "0%"}}
 }
 
 func open(t *testing.T, path string) *Journal {

@@ -10,23 +10,25 @@ import (
 	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
+
+	"tidemark/config"
 )
 
 // Settings is the section `accounting: {kind: journal}` of a config.
 type Settings struct {
 	// Account names the books for good, such as "agency". It is not the path, which may change.
-	Account string `yaml:"account"`
+	Account string `yaml:"account" jsonschema:"required" jsonschema_description:"An immutable name of the books; never the path."`
 	// Path is the journal file. It is created where it does not exist; a link is followed.
-	Path string `yaml:"path"`
+	Path config.Path `yaml:"path" jsonschema:"required" jsonschema_description:"The journal file, relative to the config file."`
 	// Accounts are those that are posted to; the customer becomes a sub-account of receivable.
-	Accounts Accounts `yaml:"accounts,omitempty"`
+	Accounts Accounts `yaml:"accounts,omitempty" jsonschema_description:"The accounts that are posted to."`
 	// Customers lists those with accounts of their own.
-	Customers []Customer `yaml:"customers,omitempty"`
+	Customers []Customer `yaml:"customers,omitempty" jsonschema_description:"Customers with accounts of their own."`
 	// Taxes gives the rate of each tax code, such as VAT19: 19%.
-	Taxes map[string]Percent `yaml:"taxes,omitempty"`
+	Taxes map[string]Percent `yaml:"taxes,omitempty" jsonschema_description:"The rate of each tax code, such as VAT19: 19%."`
 	// Declare says whether missing account, commodity and tag directives are written before a
 	// transaction; left out, they are.
-	Declare *bool `yaml:"declare,omitempty"`
+	Declare *bool `yaml:"declare,omitempty" jsonschema_description:"Whether missing account, commodity and tag directives are written. Default true."`
 }
 
 // Accounts are the three accounts of an invoice; an empty one is taken from the level above.

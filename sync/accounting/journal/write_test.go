@@ -255,7 +255,7 @@ func TestDeclareCanBeTurnedOff(t *testing.T) {
 	must(t, err)
 	req := prepare(t, j, invoice("ts-1"))
 	create(t, j, invoice("ts-1"))
-	if diff := cmp.Diff(string(req.Steps[0].Body), content(t, s.Path)); diff != "" {
+	if diff := cmp.Diff(string(req.Steps[0].Body), content(t, string(s.Path))); diff != "" {
 		t.Errorf("books (-want +got):\n%s", diff)
 	}
 }
