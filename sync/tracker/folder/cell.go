@@ -3,7 +3,6 @@ package folder
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -67,25 +66,41 @@ func number(s string) int {
 	return int(n)
 }
 
+// mostHours is more hours than a year has.
+const mostHours = 10_000
+
 // seconds reads 8:30, 01:36:00, 8.5 and 7,5. A part of a second is rounded.
 func seconds(cell string) (int64, error) {
-	clock := regexp.MustCompile(`^(-?)(\d{1,4}):([0-5]\d)(?::([0-5]\d))?$`).FindStringSubmatch(cell)
-	if clock == nil {
-		hours, err := amount(cell)
-		if err != nil {
-			return 0, fmt.Errorf("%q is not a number of hours: write 8.5 or 8:30", shown(cell))
-		}
-		if hours.Abs().GreaterThan(decimal.New(1, 4)) {
-			return 0, fmt.Errorf("%q is more hours than a year has: write 8.5 or 8:30", shown(cell))
-		}
-		return hours.Mul(decimal.NewFromInt(3600)).Round(0).IntPart(), nil
+	if strings.Contains(cell, ":") {
+		return clocked(cell)
+	}
+	hours, err := amount(cell)
+	if err != nil || hours.Abs().GreaterThan(decimal.NewFromInt(mostHours)) {
+		return 0, fmt.Errorf("%q is not a number of hours: write 8.5 or 8:30", shown(cell))
+	}
+	return hours.Mul(decimal.NewFromInt(3600)).Round(0).IntPart(), nil
+}
+
+// clocked reads hours, minutes and perhaps seconds between colons.
+func clocked(cell string) (int64, error) {
+	plain, negative := strings.CutPrefix(cell, "-")
+	parts := strings.Split(plain, ":")
+	bad := fmt.Errorf("%q is not a number of hours: write 8.5 or 8:30", shown(cell))
+	if len(parts) > 3 {
+		return 0, bad
 	}
 	var total int64
-	for _, part := range clock[2:] {
-		n, _ := strconv.ParseInt("0"+part, 10, 64)
-		total = total*60 + n
+	for i, part := range parts {
+		n, err := strconv.ParseUint(part, 10, 16)
+		if err != nil || n > mostHours || i > 0 && (len(part) != 2 || n > 59) {
+			return 0, bad
+		}
+		total = total*60 + int64(n)
 	}
-	if clock[1] != "" {
+	if len(parts) == 2 {
+		total *= 60
+	}
+	if negative {
 		total = -total
 	}
 	return total, nil
@@ -94,23 +109,44 @@ func seconds(cell string) (int64, error) {
 // amount reads a number with a decimal point or comma. Where both occur, the last of them is the
 // decimal one. A comma before three digits may be either, and is refused.
 func amount(cell string) (decimal.Decimal, error) {
-	plain := strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "'", "").Replace(cell)
-	comma, point := strings.LastIndexByte(plain, ','), strings.LastIndexByte(plain, '.')
-	switch {
-	case comma >= 0 && point >= 0:
-		group := regexp.MustCompile(`^-?\d{1,3}(?:,\d{3})+\.\d+$|^-?\d{1,3}(?:\.\d{3})+,\d+$`)
-		if !group.MatchString(plain) {
-			return decimal.Decimal{}, fmt.Errorf("%q is not a number: write 1234.50", shown(cell))
+	bad := fmt.Errorf("%q is not a number: write 1234.50", shown(cell))
+	plain, sign := strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "'", "").Replace(cell), ""
+	if strings.HasPrefix(plain, "-") {
+		plain, sign = plain[1:], "-"
+	}
+	whole, part := plain, ""
+	if mark := strings.LastIndexAny(plain, ",."); mark >= 0 {
+		whole, part = plain[:mark], plain[mark+1:]
+		grouped := strings.ContainsAny(whole, ",.")
+		if plain[mark] == ',' && !grouped && len(part) == 3 && len(whole) <= 3 && whole != "0" {
+			return decimal.Decimal{}, fmt.Errorf("%q may be two numbers: write 1234 or 1.234", shown(cell))
 		}
-		plain = strings.ReplaceAll(plain, string(plain[min(comma, point)]), "")
-	case comma >= 0 && regexp.MustCompile(`^-?[1-9]\d{0,2},\d{3}$`).MatchString(plain):
-		return decimal.Decimal{}, fmt.Errorf("%q may be two numbers: write 1234 or 1.234", shown(cell))
+		if part == "" || grouped && !ungroup(&whole, plain[mark]) {
+			return decimal.Decimal{}, bad
+		}
 	}
-	plain = strings.Replace(plain, ",", ".", 1)
-	if !regexp.MustCompile(`^-?\d{1,12}(?:\.\d{1,12})?$`).MatchString(plain) {
-		return decimal.Decimal{}, fmt.Errorf("%q is not a number: write 1234.50", shown(cell))
+	// The limits keep a decimal from growing beyond what a person can mean.
+	if whole == "" || len(whole) > 12 || len(part) > 12 || strings.Trim(whole+part, "0123456789") != "" {
+		return decimal.Decimal{}, bad
 	}
-	return decimal.NewFromString(plain)
+	return decimal.NewFromString(sign + whole + "." + part + "0")
+}
+
+// ungroup takes the marks out of 1.234.567, unless they are what the decimals begin with or stand in
+// the wrong places.
+func ungroup(whole *string, decimalMark byte) bool {
+	mark := ","
+	if decimalMark == ',' {
+		mark = "."
+	}
+	groups := strings.Split(*whole, mark)
+	for i, g := range groups {
+		if g == "" || len(g) > 3 || i > 0 && len(g) != 3 {
+			return false
+		}
+	}
+	*whole = strings.Join(groups, "")
+	return true
 }
 
 // optional is amount for a cell that may be empty, which is not zero.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"tidemark/sync/tracker"
 )
@@ -73,12 +74,16 @@ func columnsJSON() []string {
 func (r reading) document(src source, data []byte) (content, error) {
 	var d documentJSON
 	if err := strictly(data, &d); err != nil {
-		return content{}, fmt.Errorf("%s:%d: %v: mend the JSON", shown(src.name), lineAt(data, err), err)
+		return content{}, fmt.Errorf("%s:%d: %s: mend the JSON", printable(src.name), lineAt(data, err), spoken(err))
+	}
+	// Only now: what was decoded is not broken, and not nested without end.
+	if field := repeated(json.NewDecoder(bytes.NewReader(data))); field != "" {
+		return content{}, fmt.Errorf("%s: the field %q stands twice in one object: mend the JSON", printable(src.name), shown(field))
 	}
 	var c content
 	seen := map[string]bool{}
 	for i, raw := range d.Weeks {
-		where := fmt.Sprintf("%s: weeks[%d]", shown(src.name), i)
+		where := fmt.Sprintf("%s: weeks[%d]", printable(src.name), i)
 		id, t, err := layOut(raw, where)
 		switch {
 		case err != nil && fitRecord(id) != nil:
@@ -107,7 +112,7 @@ func layOut(raw json.RawMessage, where string) (string, *table, error) {
 	var w weekJSON
 	if err := strictly(raw, &w); err != nil {
 		_ = json.Unmarshal(raw, &known) // What is wrong is told by err; here only the id is wanted.
-		return string(known.ID), nil, fmt.Errorf("%s: %v: mend the JSON", where, err)
+		return string(known.ID), nil, fmt.Errorf("%s: %s: mend the JSON", where, spoken(err))
 	}
 	t := &table{noun: "field", header: columnsJSON(), columns: map[string]int{}}
 	for i, column := range t.header {
@@ -150,6 +155,33 @@ func strictly(data []byte, into any) error {
 	return nil
 }
 
+// repeated returns a field that stands twice in one object of the next value, which must not be broken;
+// empty if none does.
+func repeated(d *json.Decoder) string {
+	open, err := d.Token()
+	delim, nested := open.(json.Delim)
+	if err != nil || !nested {
+		return ""
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		if delim == '{' {
+			field, _ := d.Token()
+			name, ok := field.(string)
+			folded := strings.ToLower(name)
+			if !ok || seen[folded] {
+				return name
+			}
+			seen[folded] = true
+		}
+		if name := repeated(d); name != "" {
+			return name
+		}
+	}
+	_, _ = d.Token() // The end of the object or list.
+	return ""
+}
+
 // lineAt returns the line that an error of JSON speaks of; the last where it does not say.
 func lineAt(data []byte, err error) int {
 	end := len(data)
@@ -158,4 +190,13 @@ func lineAt(data []byte, err error) int {
 		end = int(syntax.Offset)
 	}
 	return bytes.Count(data[:end], []byte("\n")) + 1
+}
+
+// spoken says what is wrong without a word of how this program is built.
+func spoken(err error) string {
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) {
+		return fmt.Sprintf("%s does not belong into %q", kind.Value, kind.Field)
+	}
+	return shown(strings.TrimPrefix(err.Error(), "json: "))
 }

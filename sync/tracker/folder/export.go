@@ -3,7 +3,6 @@ package folder
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"tidemark/sync/money"
@@ -25,7 +24,7 @@ type format struct {
 	open func(*table) (func(*cells) row, error)
 }
 
-// formats lists the exports. Clockify's comes before Toggl Track's, which is told by less.
+// formats lists the exports. They need what is billed and what ids are made of. Clockify's comes before Toggl Track's, which is told by less.
 func formats() []format {
 	return []format{
 		{"Harvest's detailed report", []string{"Date", "Client", "Project", "Task", "Notes", "Hours", "Billable?", "First Name", "Last Name"}, harvest},
@@ -98,24 +97,25 @@ func (r reading) export(src source, t *table, f format) (content, error) {
 
 // priced is a column whose name states a currency: Amount (EUR).
 type priced struct {
-	column   string
+	column   string         // its key
 	currency money.Currency // empty where the name states none
 }
 
-// pricedColumns returns the columns with that name and whatever currency.
+// pricedColumns returns the columns that begin with a name, given as its key, and go on with a currency
+// in parentheses or with nothing.
 func pricedColumns(t *table, name string) ([]priced, error) {
-	form := regexp.MustCompile(`^` + regexp.QuoteMeta(key(name)) + `(?: ?\(([^()]*)\))?$`)
 	var found []priced
 	for _, column := range t.header {
-		parts := form.FindStringSubmatch(key(column))
-		if parts == nil {
+		rest, ok := strings.CutPrefix(key(column), name)
+		rest = strings.TrimSpace(rest)
+		if !ok || rest != "" && (rest[0] != '(' || rest[len(rest)-1] != ')') {
 			continue
 		}
-		c, err := currency(strings.ToUpper(strings.TrimSpace(parts[1])))
+		c, err := currency(strings.ToUpper(strings.TrimSpace(strings.Trim(rest, "()"))))
 		if err != nil {
 			return nil, fmt.Errorf("%s:1: column %s: %v", t.file, shown(column), err)
 		}
-		found = append(found, priced{column, c})
+		found = append(found, priced{key(column), c})
 	}
 	return found, nil
 }

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"tidemark/sync/civil"
+	"tidemark/sync/money"
 	"tidemark/sync/tracker"
 )
 
@@ -34,6 +35,7 @@ type Folder struct {
 	path    string
 	quiet   time.Duration
 	reading reading
+	now     func() time.Time // for Week alone, which is asked without the time of a pass
 }
 
 // New checks the settings, every fault at once. It does not touch the folder.
@@ -45,7 +47,8 @@ func New(settings Settings) (*Folder, error) {
 		account: settings.Account,
 		path:    string(settings.Path),
 		quiet:   time.Duration(settings.Quiet),
-		reading: reading{dates: settings.Dates, currency: settings.currency()},
+		reading: reading{dates: settings.Dates, currency: money.Currency(settings.Currency)},
+		now:     time.Now,
 	}
 	if f.quiet == 0 {
 		f.quiet = defaultQuiet
@@ -95,7 +98,7 @@ func (f *Folder) Week(ctx context.Context, id string) (tracker.Week, error) {
 			return tracker.Week{}, gone
 		}
 	}
-	found, err := f.read(ctx, time.Time{})
+	found, err := f.read(ctx, f.now())
 	switch {
 	case err != nil:
 		return tracker.Week{}, err
@@ -128,11 +131,7 @@ type gathered struct {
 	busy   bool // a file is being written
 }
 
-func (g *gathered) leave(id string, reason error) {
-	g.unread = append(g.unread, tracker.Unread{ID: id, Reason: reason.Error()})
-}
-
-// read reads every file. Without a now, no file is too young.
+// read reads every file that has rested at the time now.
 func (f *Folder) read(ctx context.Context, now time.Time) (gathered, error) {
 	names, err := list(f.path)
 	if err != nil {
@@ -154,15 +153,15 @@ func (f *Folder) read(ctx context.Context, now time.Time) (gathered, error) {
 			g.notes = append(g.notes, err.Error()+": left, with all others, for the next pass")
 			continue
 		case err != nil:
-			g.leave(name, err)
+			g.unread = append(g.unread, tracker.Unread{ID: printable(name), Reason: err.Error()})
 			continue
 		}
 		if src.ahead {
-			g.notes = append(g.notes, shown(name)+": was written in the future by the file system's clock: read all the same; set the clocks right")
+			g.notes = append(g.notes, printable(name)+": was written in the future by the file system's clock: read all the same; set the clocks right")
 		}
 		c, err := f.reading.parse(src)
 		if err != nil {
-			g.leave(name, err)
+			g.unread = append(g.unread, tracker.Unread{ID: printable(name), Reason: err.Error()})
 			continue
 		}
 		exports, records = append(exports, c.rows...), append(records, c.records...)

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tidemark/sync/civil"
@@ -64,7 +64,7 @@ func fitRecord(id string) error {
 	if id == "" {
 		return errNone
 	}
-	if regexp.MustCompile(`/\d{4,}-W\d\d$`).MatchString(id) {
+	if end := id[strings.LastIndexByte(id, '/')+1:]; len(end) < len(id) && len(end) == len("2026-W45") && end[4:6] == "-W" {
 		return fmt.Errorf("%q looks like a week of an export: choose another id", shown(id))
 	}
 	return fit(id)
@@ -82,7 +82,7 @@ func (r reading) record(src source, lines []line) (tracker.Week, error) {
 		Member:  head.identified("member"),
 		Changed: src.stated(),
 		Simple:  true,
-		Origin:  shown(src.name),
+		Origin:  printable(src.name),
 	}
 	if w.Member.ID == "" {
 		head.note("member", errNone)
@@ -177,23 +177,26 @@ func (c *cells) period() civil.Period {
 // are a contradiction.
 func latest(records []record) []tracker.Week {
 	slices.SortStableFunc(records, func(a, b record) int {
-		return b.src.written.Compare(a.src.written)
+		return cmp.Or(cmp.Compare(b.week.Version.Number, a.week.Version.Number), b.src.written.Compare(a.src.written))
 	})
 	kept := map[string]int{}
+	trouble := map[string]*tracker.Trouble{}
 	var weeks []tracker.Week
 	for _, r := range records {
-		i, known := kept[r.week.ID]
+		id := r.week.ID
+		i, known := kept[id]
 		switch {
 		case !known:
-			kept[r.week.ID] = len(weeks)
+			kept[id] = len(weeks)
 			weeks = append(weeks, r.week)
-		case r.week.Version.Number > weeks[i].Version.Number:
-			weeks[i] = r.week
-		case r.week.Version == weeks[i].Version && !sameRecord(r.week, weeks[i]):
-			weeks[i].Trouble = &tracker.Trouble{Kind: tracker.Ambiguous, Text: fmt.Sprintf(
-				"version %d of record %s says different things in %s and in %s: give the right one a higher version, or take the wrong file out of the folder",
-				r.week.Version.Number, shown(r.week.ID), weeks[i].Origin, r.week.Origin)}
+		case r.week.Version == weeks[i].Version && trouble[id] == nil && !sameRecord(r.week, weeks[i]):
+			trouble[id] = &tracker.Trouble{Kind: tracker.Ambiguous, Text: fmt.Sprintf(
+				"version %d of record %s says different things in %s and in %s: give the right one a higher version",
+				r.week.Version.Number, shown(id), weeks[i].Origin, r.week.Origin)}
 		}
+	}
+	for id, t := range trouble {
+		weeks[kept[id]].Trouble = t
 	}
 	return weeks
 }

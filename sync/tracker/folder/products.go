@@ -11,25 +11,25 @@ import (
 // harvest reads Harvest's detailed time report. What is billed follows the rounded hours.
 func harvest(*table) (func(*cells) row, error) {
 	return func(c *cells) row {
-		r := c.placed("Date", c.get("First Name")+" "+c.get("Last Name"), "First Name")
-		hours := "Hours"
-		if c.get("Hours Rounded") != "" {
-			hours = "Hours Rounded"
+		r := c.placed("date", c.get("first name")+" "+c.get("last name"), "first name")
+		hours := "hours"
+		if c.get("hours rounded") != "" {
+			hours = "hours rounded"
 		}
 		r.entry.Seconds = c.seconds(hours)
-		r.entry.Billable = c.flag("Billable?", false)
-		r.entry.Elsewhere = c.flag("Invoiced?", false)
-		r.entry.Rate = c.amount("Billable Rate")
-		r.entry.Currency = c.money("Currency")
-		r.entry.Note = c.get("Notes")
-		r.pending = !c.flag("Approved?", true)
+		r.entry.Billable = c.flag("billable?", false)
+		r.entry.Elsewhere = c.flag("invoiced?", false)
+		r.entry.Rate = c.amount("billable rate")
+		r.entry.Currency = c.money("currency")
+		r.entry.Note = c.get("notes")
+		r.pending = !c.flag("approved?", true)
 		return r
 	}, nil
 }
 
 // clockify reads Clockify's detailed report. The currency stands in its header.
 func clockify(t *table) (func(*cells) row, error) {
-	rates, err := pricedColumns(t, "Billable Rate")
+	rates, err := pricedColumns(t, "billable rate")
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func clockify(t *table) (func(*cells) row, error) {
 	}
 	return func(c *cells) row {
 		r := c.timed()
-		r.entry.Seconds = c.seconds("Duration (h)")
+		r.entry.Seconds = c.seconds("duration (h)")
 		r.entry.Currency = c.reading.currency
 		for _, p := range rates {
 			r.entry.Rate = c.amount(p.column)
@@ -51,13 +51,13 @@ func clockify(t *table) (func(*cells) row, error) {
 
 // toggl reads Toggl Track's detailed report. It states amounts, in a column for each currency.
 func toggl(t *table) (func(*cells) row, error) {
-	amounts, err := pricedColumns(t, "Amount")
+	amounts, err := pricedColumns(t, "amount")
 	if err != nil {
 		return nil, err
 	}
 	return func(c *cells) row {
 		r := c.timed()
-		r.entry.Seconds = c.seconds("Duration")
+		r.entry.Seconds = c.seconds("duration")
 		r.entry.Amount, r.entry.Currency = c.oneOf(amounts)
 		return r
 	}, nil
@@ -93,11 +93,11 @@ func (c *cells) oneOf(amounts []priced) (decimal.NullDecimal, money.Currency) {
 
 // timed reads what Clockify and Toggl Track call the same.
 func (c *cells) timed() row {
-	r := c.placed("Start date", c.get("User"), "User")
-	r.start = c.clock("Start time")
-	r.entry.Billable = c.flag("Billable", false)
+	r := c.placed("start date", c.get("user"), "user")
+	r.start = c.clock("start time")
+	r.entry.Billable = c.flag("billable", false)
 	r.entry.Running = c.running()
-	r.entry.Note = c.get("Description")
+	r.entry.Note = c.get("description")
 	return r
 }
 
@@ -110,6 +110,6 @@ func (c *cells) placed(day, member, column string) row {
 	}
 	c.note(column, fit(r.member))
 	r.unplaced = c.fault
-	r.entry.Client, r.entry.Project, r.entry.Task = c.ref("Client"), c.ref("Project"), c.ref("Task")
+	r.entry.Client, r.entry.Project, r.entry.Task = c.ref("client"), c.ref("project"), c.ref("task")
 	return r
 }

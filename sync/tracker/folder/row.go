@@ -110,7 +110,7 @@ func (c *cells) ref(column string) tracker.Ref {
 
 // running reports whether work that began has no end.
 func (c *cells) running() bool {
-	return c.table.has("End time") && c.get("Start time") != "" && c.get("End time") == "" && c.get("End date") == ""
+	return c.table.has("end time") && c.get("start time") != "" && c.get("end time") == "" && c.get("end date") == ""
 }
 
 // name writes a name the same way, however it was typed: spaces, and letters with accents.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/config"
 	"tidemark/sync/tracker"
 )
 
@@ -24,7 +25,7 @@ type scene struct {
 }
 
 func newScene(t *testing.T) *scene {
-	return &scene{T: t, settings: Settings{Account: "agency", Path: t.TempDir()}}
+	return &scene{T: t, settings: Settings{Account: "agency", Path: config.Path(t.TempDir())}}
 }
 
 // drop writes a file that has rested since longAgo.
@@ -32,7 +33,7 @@ func (s *scene) drop(name, text string) { s.dropAt(name, text, longAgo()) }
 
 func (s *scene) dropAt(name, text string, written time.Time) {
 	s.Helper()
-	path := filepath.Join(s.settings.Path, name)
+	path := filepath.Join(string(s.settings.Path), name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		s.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/config"
 	"tidemark/sync/money"
 )
 
@@ -20,11 +21,16 @@ const (
 
 // Settings are the folder's part of the config.
 type Settings struct {
-	Account  string        `yaml:"account"`  // a name of your own for what the folder holds; it must never change, the path may
-	Path     string        `yaml:"path"`     // the folder
-	Dates    string        `yaml:"dates"`    // day-first or month-first; empty: dates such as 03/06/2024 are refused
-	Currency string        `yaml:"currency"` // of rows that state none
-	Quiet    time.Duration `yaml:"quiet"`    // a file that changed more recently is left for the next pass; 0 means 2s
+	// Account names what the folder holds for good, such as "agency". It is not the path, which may change.
+	Account string `yaml:"account"`
+	// Path is the folder. Folders below it are not looked into.
+	Path config.Path `yaml:"path"`
+	// Dates says what comes first in dates such as 03/06/2024: day-first or month-first. Without it they are refused.
+	Dates string `yaml:"dates,omitempty"`
+	// Currency is that of rows whose file states none.
+	Currency string `yaml:"currency,omitempty"`
+	// Quiet is how long a file must have rested before it is read; left out or zero, 2s.
+	Quiet config.Duration `yaml:"quiet,omitempty"`
 }
 
 // Validate returns every fault of the settings at once.
@@ -49,5 +55,3 @@ func (s Settings) Validate() error {
 	}
 	return errors.Join(faults...)
 }
-
-func (s Settings) currency() money.Currency { return money.Currency(s.Currency) }

@@ -58,8 +58,7 @@ func passing(name string) bool {
 	return false
 }
 
-// open reads a file as a whole. errBusy means that it is younger than quiet, or changed meanwhile;
-// without a now its age is not asked for.
+// open reads a file as a whole. errBusy means that it is younger than quiet, or changed meanwhile.
 func open(folder, name string, now time.Time, quiet time.Duration) (source, error) {
 	path := filepath.Join(folder, name)
 	// Stat before opening: to open a pipe would wait for its writer.
@@ -68,27 +67,27 @@ func open(folder, name string, now time.Time, quiet time.Duration) (source, erro
 	case errors.Is(err, fs.ErrNotExist):
 		return source{}, err
 	case err != nil:
-		return source{}, fmt.Errorf("%s: cannot be read: %v", shown(name), withoutPath(err))
+		return source{}, fmt.Errorf("%s: cannot be read: %v", printable(name), withoutPath(err))
 	case !before.Mode().IsRegular():
-		return source{}, fmt.Errorf("%s: is not a regular file: put exports here only", shown(name))
+		return source{}, fmt.Errorf("%s: is not a regular file: put exports here only", printable(name))
 	case before.Size() > largest:
-		return source{}, fmt.Errorf("%s: is larger than %d MiB: export shorter ranges", shown(name), largest>>20)
+		return source{}, fmt.Errorf("%s: is larger than %d MiB: export shorter ranges", printable(name), largest>>20)
 	}
 	age := now.Sub(before.ModTime())
-	if !now.IsZero() && age < quiet && age > -skew {
-		return source{}, fmt.Errorf("%s: %w", shown(name), errBusy)
+	if age < quiet && age > -skew {
+		return source{}, fmt.Errorf("%s: %w", printable(name), errBusy)
 	}
 	data, after, err := slurp(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return source{}, err
 	case err != nil:
-		return source{}, fmt.Errorf("%s: cannot be read: %v", shown(name), withoutPath(err))
+		return source{}, fmt.Errorf("%s: cannot be read: %v", printable(name), withoutPath(err))
 	case after.Size() != int64(len(data)) || before.Size() != after.Size() || !before.ModTime().Equal(after.ModTime()) || !os.SameFile(before, after):
-		return source{}, fmt.Errorf("%s: %w", shown(name), errBusy)
+		return source{}, fmt.Errorf("%s: %w", printable(name), errBusy)
 	}
 	src := source{name: name, data: data, written: before.ModTime(), declared: before.ModTime()}
-	src.ahead = !now.IsZero() && age <= -skew
+	src.ahead = age <= -skew
 	if day, ok := dayInName(name); ok {
 		src.declared = day
 	}

@@ -42,9 +42,10 @@ func (t *table) missing(columns []string) []string {
 	return slices.DeleteFunc(slices.Clone(columns), t.has)
 }
 
-// get returns a cell without the spaces around it; empty where there is no such column.
+// get returns a cell without the spaces around it; empty where there is no such column. Here and in
+// what is built on it, a column goes by its key.
 func (l line) get(column string) string {
-	i, ok := l.table.columns[key(column)]
+	i, ok := l.table.columns[column]
 	if !ok {
 		return ""
 	}
@@ -53,8 +54,8 @@ func (l line) get(column string) string {
 
 // fault says what is wrong in a cell, and what cures it.
 func (l line) fault(column, format string, args ...any) error {
-	if i, ok := l.table.columns[key(column)]; ok {
-		column = strings.Join(strings.Fields(l.table.header[i]), " ")
+	if i, ok := l.table.columns[column]; ok {
+		column = shown(name(l.table.header[i]))
 	}
 	return fmt.Errorf("%s: %s %s: %s", l.where, l.table.noun, column, fmt.Sprintf(format, args...))
 }
@@ -64,14 +65,14 @@ func text(name string, data []byte) ([]byte, error) {
 	const cure = "save it as CSV UTF-8"
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
-		return nil, fmt.Errorf("%s: is UTF-16: %s", shown(name), cure)
+		return nil, fmt.Errorf("%s: is UTF-16: %s", printable(name), cure)
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
-		return nil, fmt.Errorf("%s: is a spreadsheet or an archive: %s", shown(name), cure)
+		return nil, fmt.Errorf("%s: is a spreadsheet or an archive: %s", printable(name), cure)
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if !utf8.Valid(data) {
 		good := strings.IndexByte(strings.ToValidUTF8(string(data), "\x00"), 0)
-		return nil, fmt.Errorf("%s:%d: is not UTF-8, Latin-1 or Windows-1252 perhaps: %s", shown(name), bytes.Count(data[:good], []byte("\n"))+1, cure)
+		return nil, fmt.Errorf("%s:%d: is not UTF-8, Latin-1 or Windows-1252 perhaps: %s", printable(name), bytes.Count(data[:good], []byte("\n"))+1, cure)
 	}
 	return data, nil
 }
@@ -84,11 +85,14 @@ func tabulate(name string, data []byte) (*table, error) {
 	header, err := r.Read()
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, fmt.Errorf("%s: is empty: export it again", shown(name))
+		return nil, fmt.Errorf("%s: is empty: export it again", printable(name))
 	case err != nil:
 		return nil, torn(name, err)
 	}
-	t := &table{file: shown(name), noun: "column", header: header, columns: make(map[string]int, len(header))}
+	for len(header) > 1 && strings.TrimSpace(header[len(header)-1]) == "" {
+		header = header[:len(header)-1]
+	}
+	t := &table{file: printable(name), noun: "column", header: header, columns: make(map[string]int, len(header))}
 	for i, column := range header {
 		k := key(column)
 		if _, twice := t.columns[k]; twice && k != "" {
@@ -168,24 +172,28 @@ func separator(data []byte) rune {
 func torn(name string, err error) error {
 	var p *csv.ParseError
 	if !errors.As(err, &p) {
-		return fmt.Errorf("%s: %v", shown(name), err)
+		return fmt.Errorf("%s: %v", printable(name), err)
 	}
 	return fmt.Errorf("%s:%d: %v (in the row that begins in line %d): double the quotes inside of cells, or export the file again",
-		shown(name), p.Line, p.Err, p.StartLine)
+		printable(name), p.Line, p.Err, p.StartLine)
 }
 
-// shown is text of a file made fit for a message: one line, not too long, nothing that moves a cursor.
+// shown is text of a file made fit for a message: one line and not too long.
 func shown(s string) string {
 	const most = 60
-	var out []rune
-	for _, r := range strings.ToValidUTF8(s, "?") {
-		if len(out) == most {
-			return string(out) + "…"
-		}
-		if !unicode.IsPrint(r) {
-			r = ' '
-		}
-		out = append(out, r)
+	out := []rune(printable(s))
+	if len(out) > most {
+		return string(out[:most]) + "…"
 	}
 	return string(out)
+}
+
+// printable puts spaces in place of what would break a line or move a cursor.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
 }

@@ -95,7 +95,7 @@ type draft struct {
 // add takes the rows of one day from the file that won it. A client that only an older file has is a
 // contradiction: an export of one client must not take away what another said.
 func (d *draft) add(day civil.Date, winner *share, older []*share) {
-	if name := shown(winner.src.name); !slices.Contains(d.files, name) {
+	if name := printable(winner.src.name); !slices.Contains(d.files, name) {
 		d.files = append(d.files, name)
 	}
 	if s := winner.src.stated(); s.After(d.stated) {
@@ -116,7 +116,7 @@ func (d *draft) add(day civil.Date, winner *share, older []*share) {
 			if client := r.entry.Client; !clients[client.ID] {
 				clients[client.ID] = true
 				d.ambiguous = append(d.ambiguous, fmt.Sprintf("%s of %s: client %q is in %s and not in %s, which is newer: export the day again with all clients, or take the wrong file out of the folder",
-					day, shown(r.member), shown(client.Name), shown(s.src.name), shown(winner.src.name)))
+					day, shown(r.member), shown(client.Name), printable(s.src.name), printable(winner.src.name)))
 			}
 		}
 	}
