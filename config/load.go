@@ -181,8 +181,11 @@ func (d *decoding) keys(n *yaml.Node, t reflect.Type) {
 	}
 }
 
-// ownDecoder reports whether a type reads its node itself.
+// ownDecoder reports whether a type reads its node itself, or keeps it for later.
 func ownDecoder(t reflect.Type) bool {
+	if t == reflect.TypeFor[yaml.Node]() {
+		return true
+	}
 	_, own := reflect.New(t).Interface().(interface{ UnmarshalYAML(n *yaml.Node) error })
 	return own
 }

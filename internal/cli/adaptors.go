@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"tidemark/config"
 	"tidemark/sync"
@@ -21,7 +23,7 @@ func newTracker(s config.Section) (sync.Tracker, []string, error) {
 		t, err := folder.New(c)
 		return t, []string{string(c.Path)}, s.Fault(err)
 	}
-	return nil, nil, s.Unknown(keysOf(trackers()))
+	return nil, nil, s.Unknown(slices.Sorted(maps.Keys(trackers())))
 }
 
 // newAccounting builds the accounting system that a section describes, and says which paths it uses. A
@@ -36,7 +38,7 @@ func newAccounting(s config.Section) (sync.Accounting, []string, error) {
 		j, err := journal.New(c)
 		return j, []string{string(c.Path)}, s.Fault(err)
 	}
-	return nil, nil, s.Unknown(keysOf(systems()))
+	return nil, nil, s.Unknown(slices.Sorted(maps.Keys(systems())))
 }
 
 // trackers are the settings of every kind of tracker, for the schema.
