@@ -83,7 +83,7 @@ func (c *Clock) compare(last time.Time) (changed bool) {
 func (c *Clock) takeBack() (changed bool) {
 	for len(c.jumps) > 0 {
 		j := &c.jumps[len(c.jumps)-1]
-		if !c.Now.Before(j.At.Add(-setBack)) {
+		if !c.Now.Before(j.At) {
 			break
 		}
 		changed = true

@@ -117,6 +117,19 @@ func TestKeyThatHadExpiredBeforeTheGapStaysSo(t *testing.T) {
 	}
 }
 
+func TestKeyOfAPassThatNeverEndedLivesItsTimeAfterTheGap(t *testing.T) {
+	b := newBook(t)
+	b.pass(0)
+	first := b.now.Add(15 * time.Minute) // the pass died: its end is no sign of life
+	b.pass(365 * day)
+	if clock := b.pass(ttl - 1); clock.Expired(first, ttl) {
+		t.Error("it expired early")
+	}
+	if clock := b.pass(1); !clock.Expired(first, ttl) {
+		t.Error("it did not expire")
+	}
+}
+
 func TestKeyOfAfterTheGapLivesAsUsual(t *testing.T) {
 	b := newBook(t)
 	b.pass(0)
