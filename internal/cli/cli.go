@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -60,7 +61,7 @@ func (a *app) root() *cobra.Command {
 		Long: "Tidemark asks a time tracker for the weeks that were approved, and sees to it that each is billed exactly\n" +
 			"once in effect in an accounting system. Without flags it runs as a daemon, on the schedules of its config.",
 		Version:           version(),
-		Args:              cobra.NoArgs,
+		Args:              noSuchCommand,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
@@ -74,6 +75,18 @@ func (a *app) root() *cobra.Command {
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v; see tidemark --help", err) })
 	cmd.AddCommand(a.checkCommand(), a.planCommand(), a.statusCommand(), a.explainCommand(), a.reviewCommand(), a.stateCommand())
 	return cmd
+}
+
+// noSuchCommand refuses what is no command, and proposes one that is like it.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return usage("%s; did you mean %s?", text, strings.Join(near, " or "))
+	}
+	return usage("%s; see %s --help", text, cmd.CommandPath())
 }
 
 // version tells which build this is.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"tidemark/config"
 	"tidemark/daemon"
@@ -57,7 +56,7 @@ func exitCode(err error) int {
 		return exitTemporary
 	case errors.As(err, &faults):
 		return exitConfig
-	case errors.As(err, &wrong), errors.Is(err, sync.ErrRange), strings.HasPrefix(err.Error(), "unknown command"):
+	case errors.As(err, &wrong), errors.Is(err, sync.ErrRange):
 		return exitUsage
 	}
 	return exitFailed

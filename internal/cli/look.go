@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"tidemark/daemon"
+	"tidemark/state"
 	"tidemark/sync"
 	"tidemark/sync/civil"
 	"tidemark/sync/tracker"
@@ -234,7 +236,7 @@ func (a *app) showStory(s sync.Story, zone *time.Location) error {
 func (a *app) showGroup(s sync.Story, zone *time.Location) {
 	g := s.Group
 	fmt.Fprintf(a.out, "%s  %s, %s, per %s, %s\n", s.Subject, clean(g.Client.Label()), g.Period, g.Per, g.Currency)
-	fmt.Fprintf(a.out, "  now         %s h, %s; %s%s\n", hours(s.Wanted.Seconds), amount(s.Wanted), s.Decision, because(s.Why))
+	fmt.Fprintf(a.out, "  now         %s h, %s; %s%s\n", hours(s.Wanted.Seconds), amount(s.Wanted), inWords(sync.Do(s.Decision)), because(s.Why))
 	for _, d := range s.Documents {
 		fmt.Fprintf(a.out, "  invoice     %s, %s, %s, recorded %s\n", d.Receipt.ID, d.Receipt.Status, d.Receipt.Currency.Format(d.Receipt.Net), when(d.At, zone))
 	}
@@ -244,13 +246,35 @@ func (a *app) showGroup(s sync.Story, zone *time.Location) {
 	if len(s.Entries) > 0 {
 		t := grid("Day", "Member", "Project", "Task", "Note", "Hours")
 		right(t, 6)
-		for _, b := range s.Entries {
+		byDay := func(a, b state.Billed) int { return a.Entry.Date.Compare(b.Entry.Date) }
+		for _, b := range slices.SortedStableFunc(slices.Values(s.Entries), byDay) {
 			e := b.Entry
 			t.AppendRow(table.Row{e.Date, short(b.Member.Label(), 20), short(e.Project.Label(), 24), short(e.Task.Label(), 20), short(e.Note, 40), hours(e.Seconds)})
 		}
 		fmt.Fprintln(a.out)
 		render(a.out, t)
 	}
+}
+
+// inWords says what the next pass would do.
+func inWords(do sync.Do) string {
+	switch do {
+	case sync.Finish:
+		return "nothing to do"
+	case sync.Hold:
+		return "waits"
+	case sync.Leave:
+		return "with a person"
+	case sync.Ask:
+		return "a person decides"
+	case sync.Make, sync.Further:
+		return "to be created"
+	case sync.Mend:
+		return "the draft is to be updated"
+	case sync.Resolve, sync.Verify:
+		return "an operation is to be looked up"
+	}
+	return string(do)
 }
 
 func because(why string) string {

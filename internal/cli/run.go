@@ -80,6 +80,9 @@ func (a *app) eachEngine(s *session, do func(*sync.Engine) (sync.Report, error))
 	var errs []error
 	for _, e := range s.engines {
 		report, err := do(e)
+		if errors.Is(err, sync.ErrRange) {
+			return err
+		}
 		reports = append(reports, report)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", e.Name(), err))

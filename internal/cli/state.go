@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) stateCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "state", Short: "Take care of the state file", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+	cmd := &cobra.Command{Use: "state", Short: "Take care of the state file", Args: noSuchCommand, RunE: func(*cobra.Command, []string) error {
 		return usage("state needs a command: check, backup, compact, rebuild or init")
 	}}
 	cmd.AddCommand(a.stateCheck(), a.stateBackup(), a.stateCompact(), a.stateRebuild(), a.stateInit())
