@@ -153,7 +153,7 @@ func TestAnInvoiceThatThisStateNeverClaimedMakesItARebuild(t *testing.T) {
 	s.quiet()
 }
 
-func TestRestoredStateIsARebuildAsSoonAsItShows(t *testing.T) {
+func TestRestoredStateIsARebuild(t *testing.T) {
 	s := newScene(t)
 	s.some(1)
 	s.bill(1)
@@ -180,7 +180,34 @@ func TestRestoredStateIsARebuildAsSoonAsItShows(t *testing.T) {
 	if report.Count(Adopted) != 2 {
 		t.Errorf("adopted = %d, want 2", report.Count(Adopted))
 	}
-	s.wantLive(3+report.Count(Created), fmt.Sprint(300+100*report.Count(Created)))
+	s.wantLive(3, "300")
+	if i := s.asked(state.Lost); len(i.List) != 2 {
+		t.Errorf("list = %d, want the two that came since", len(i.List))
+	}
+	s.quiet()
+}
+
+// TestAnInvoiceThatWasNeverClaimedEndsTheCreating: also in a normal pass, from the moment that it is found.
+func TestAnInvoiceThatWasNeverClaimedEndsTheCreating(t *testing.T) {
+	s := newScene(t, func(r *Settings) { r.Workers = 1 })
+	s.some(1)
+	s.bill(1)
+	for i := range 9 {
+		twin := *s.books.docs[0]
+		twin.receipt.ID = fmt.Sprint("by-another-", i)
+		twin.receipt.Reference = refOf(PerProject, week("w"), ofProject(entry("e", 1), fmt.Sprint("p", i+1)))
+		s.books.docs = append(s.books.docs, &twin)
+	}
+	s.some(11)
+	report := s.pass()
+	if report.Count(Adopted) != 9 || len(report.Warnings) == 0 {
+		t.Errorf("adopted = %d with the warnings %v, want 9 and one that says so", report.Count(Adopted), report.Warnings)
+	}
+	if got := report.Count(Created); got == 1 {
+		s.wantItems(0)
+	} else {
+		s.asked(state.Lost)
+	}
 	s.quiet()
 }
 
@@ -265,76 +292,6 @@ func TestFoundAndNotEqualIsAPersons(t *testing.T) {
 	s.quiet()
 }
 
-func TestMoreThanMaxNewInvoicesCreatesNone(t *testing.T) {
-	s := newScene(t, func(r *Settings) { r.MaxNew = 3 })
-	s.some(4)
-	s.bill(0)
-	i := s.asked(state.Limit)
-	if len(i.List) != 4 || !i.Wanted.Amount.Equal(decimal.NewFromInt(400)) || i.Wanted.Seconds != 4*3600 || !strings.Contains(i.Text, "max_new_invoices") {
-		t.Errorf("item = %+v, want 4 of 400 and the setting's name", i)
-	}
-	s.quiet()
-	s.tracker.put(again(week("r0"), s.now, ofProject(entry("e0", 2), "p0"))) // changed after it was listed
-	s.rule(i.Subject, Release)
-	s.bill(4)
-	s.wantLive(4, "500")
-}
-
-func TestReleaseIsOfExactlyTheList(t *testing.T) {
-	s := newScene(t, func(r *Settings) { r.MaxNew = 2 })
-	s.some(4)
-	s.bill(0)
-	i := s.asked(state.Limit)
-	s.rule(i.Subject, Release)
-	s.some(7) // three more come before the next pass
-	s.tracker.put(again(week("r0"), s.now, ofProject(entry("e0", 2), "p0")))
-	s.bill(3)
-	s.wantLive(3, "300")
-	if i = s.asked(state.Limit); len(i.List) != 4 {
-		t.Errorf("list = %d, want the changed one and the three new ones", len(i.List))
-	}
-	s.quiet()
-}
-
-func TestLimitEndsWhenLessIsWanted(t *testing.T) {
-	s := newScene(t, func(r *Settings) { r.MaxNew = 3 })
-	s.some(4)
-	s.bill(0)
-	s.asked(state.Limit)
-	s.rules.MaxNew = 10
-	s.restart()
-	s.bill(4)
-	s.wantItems(0)
-	s.quiet()
-}
-
-func TestLimitOfHeldListStaysHeld(t *testing.T) {
-	s := newScene(t, func(r *Settings) { r.MaxNew = 1 })
-	s.some(2)
-	s.bill(0)
-	s.rule(s.asked(state.Limit).Subject, Postpone)
-	s.bill(0)
-	if i := s.items(); len(i) != 1 || i[0].Status != state.Held {
-		t.Errorf("items = %+v, want one held", i)
-	}
-	s.quiet()
-	s.wait(3 * 24 * time.Hour)
-	s.bill(0)
-	s.asked(state.Limit)
-}
-
-func TestAdoptingCountsAgainstNoLimit(t *testing.T) {
-	s := newScene(t)
-	s.some(5)
-	s.bill(5)
-	s.rules.MaxNew = 1
-	s.loseState()
-	if report := s.pass(); report.Count(Adopted) != 5 {
-		t.Errorf("adopted = %d, want 5", report.Count(Adopted))
-	}
-	s.wantItems(0)
-}
-
 func TestSecondDocumentOfALostStateIsAdoptedToo(t *testing.T) {
 	s := newScene(t, func(r *Settings) { r.Late = SecondInvoice })
 	w := week("r1", entry("a", 1))
@@ -370,4 +327,19 @@ func TestClockSetFarForwardExpiresNothing(t *testing.T) {
 	}
 	s.asked(state.Changed)
 	s.wantLive(1, "100")
+}
+
+func TestReleaseOfALostListIsOfTheseContents(t *testing.T) {
+	s := newScene(t)
+	s.some(2)
+	s.must(s.store.SetRebuild([]state.Channel{s.engine.channel}, s.now))
+	s.bill(0)
+	s.rule(s.asked(state.Lost).Subject, Release)
+	s.must(s.store.SetRebuild([]state.Channel{s.engine.channel}, s.now))
+	s.tracker.put(again(week("r0"), s.now, ofProject(entry("e0", 2), "p0")))
+	s.bill(1)
+	s.wantLive(1, "100")
+	if i := s.asked(state.Lost); len(i.List) != 1 {
+		t.Errorf("list = %d, want the changed one", len(i.List))
+	}
 }

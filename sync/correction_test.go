@@ -9,6 +9,7 @@ import (
 
 	"tidemark/state"
 	"tidemark/sync/accounting"
+	"tidemark/sync/money"
 	"tidemark/sync/tracker"
 )
 
@@ -232,5 +233,27 @@ func TestWeekWithAPersonLeavesTheInvoicesOfOthersAlone(t *testing.T) {
 	if i := s.items(); len(i) != 1 || i[0].Status != state.Settled {
 		t.Errorf("items = %+v, want the settled one alone", i)
 	}
+	s.quiet()
+}
+
+// TestPriceThatWasBilledStays: a rate of the settings counts for what is not claimed yet.
+func TestPriceThatWasBilledStays(t *testing.T) {
+	none := func(e *tracker.Entry) { e.Rate, e.Currency = decimal.NullDecimal{}, "" }
+	s := newScene(t, func(r *Settings) {
+		r.Corrections = UpdateDrafts
+		r.Rates = []Rate{{Rate: decimal.NewFromInt(50), Currency: "EUR"}}
+	})
+	w := week("r1", with(entry("a", 1), none))
+	s.bill(1, w)
+	for _, currency := range []money.Currency{"EUR", "USD"} {
+		s.rules.Rates = []Rate{{Rate: decimal.NewFromInt(60), Currency: currency}}
+		s.restart()
+		s.bill(0)
+		s.wantItems(0)
+		s.wantLive(1, "50")
+	}
+	s.tracker.put(again(w, s.now, with(entry("a", 2), none)))
+	s.pass()
+	s.wantLive(1, "100")
 	s.quiet()
 }

@@ -103,3 +103,26 @@ func TestPerChangedBillsNothingTwice(t *testing.T) {
 		t.Error("items = none, want one on the late entry")
 	}
 }
+
+func TestEntryWithADerivedIdThatChangedInItsGroupIsAChange(t *testing.T) {
+	s := newScene(t, func(r *Settings) { r.Corrections = UpdateDrafts })
+	w := week("r1", entry("a", 1))
+	w.Derived = true
+	s.bill(1, w)
+	s.tracker.put(again(w, s.now, entry("a-of-2-h", 2)))
+	s.pass()
+	s.wantItems(0)
+	s.wantLive(1, "200")
+	s.quiet()
+}
+
+func TestGroupThatIsRecordedInPartElsewhereIsAPersons(t *testing.T) {
+	s := newScene(t)
+	w := week("r1", entry("a", 1))
+	s.bill(1, w)
+	s.rules.Per = PerClient
+	s.restart()
+	s.bill(0, again(w, s.now, entry("a", 1), ofProject(entry("b", 1), "p2")))
+	s.asked(state.Moved)
+	s.quiet()
+}

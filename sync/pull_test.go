@@ -301,3 +301,34 @@ func TestWeekThatMovedItsPeriodIsOneWeek(t *testing.T) {
 	}
 	s.quiet()
 }
+
+func TestAnnouncedRecordIsNotGone(t *testing.T) {
+	s := newScene(t)
+	s.tracker.unread["r1"], s.tracker.gone["r1"] = "500", true
+	s.pass()
+	s.pass()
+	if unread, err := s.store.Unread(s.engine.channel); err != nil || len(unread) != 1 {
+		t.Errorf("unread = %v, %v; want it kept while it is announced", unread, err)
+	}
+}
+
+func TestChangeOfABilledWeekCountsAlsoBeforeStart(t *testing.T) {
+	s := newScene(t)
+	w := week("r1", entry("a", 1))
+	s.bill(1, w)
+	s.rules.Start = monday.AddDays(7)
+	s.restart()
+	s.tracker.put(again(w, s.now, entry("a", 2)))
+	s.pass()
+	s.asked(state.Changed)
+}
+
+func TestLaterOfTwoRecordsWithOneIdCounts(t *testing.T) {
+	s := newScene(t)
+	tr := traversal{Engine: s.engine, report: &Report{}}
+	first := week("r1", entry("a", 1))
+	kept := tr.wanted([]tracker.Week{first, week("r0"), again(first, s.now, entry("a", 2))})
+	if len(kept) != 2 || kept[0].ID != "r0" || kept[1].Version.Number != 2 {
+		t.Errorf("wanted = %+v, want r0 and version 2 of r1", kept)
+	}
+}

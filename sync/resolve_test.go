@@ -319,3 +319,24 @@ type dyingBooks struct {
 func (b dyingBooks) Create(context.Context, string, accounting.Request, accounting.Progress, func(accounting.Progress) error) (accounting.Receipt, error) {
 	return accounting.Receipt{}, errors.Join(errors.New("time-out"), b.store.Close())
 }
+
+func TestSecondOfTwoSearchesCounts(t *testing.T) {
+	s, _ := unknownCreate(t, lostReply, sure)
+	s.books.blind = 1
+	if report := s.pass(); report.Count(Adopted) != 1 {
+		t.Errorf("adopted = %d, want 1", report.Count(Adopted))
+	}
+	s.wantLive(1, "100")
+	s.wantCalls(s.only().Reference)
+}
+
+// TestLaterAttemptThatWasNotSentSaysNothingOfTheEarlierOne: that one may have arrived.
+func TestLaterAttemptThatWasNotSentSaysNothingOfTheEarlierOne(t *testing.T) {
+	s, w := unknownCreate(t, lostReply, accounting.Traits{KeyMemory: time.Hour})
+	s.books.blind, s.books.faults = 100, []peerFault{refusedNow}
+	s.failing()
+	s.tracker.put(again(w, s.now, entry("a", 2)))
+	s.pass()
+	s.asked(state.NotKnown)
+	s.wantLive(1, "100")
+}

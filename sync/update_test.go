@@ -142,3 +142,11 @@ func TestPassAndBackfillResolveOneAttemptOnce(t *testing.T) {
 	s.wantCalls(s.only().Reference)
 	s.wantLive(1, "100")
 }
+
+func TestUpdateIsNotSentAgainWhereNothingGuardsTheDraft(t *testing.T) {
+	s := unknownUpdate(t, lostRequest)
+	s.books.traits.GuardsDrafts = false
+	s.pass()
+	s.asked(state.Changed)
+	s.wantCalls(s.only().Reference)
+}
