@@ -188,8 +188,8 @@ func unseal(value []byte) ([]byte, error) {
 	return payload, nil
 }
 
-// packed is what is stored as bytes of its own, since there is so much of it that JSON would tell in the
-// size of the file.
+// packed is a row that is stored as bytes of its own: there are so many of its kind that JSON would make
+// the file half as large again.
 type packed interface {
 	pack() ([]byte, error)
 	unpack(payload []byte) error
