@@ -2,6 +2,7 @@ package folder
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,6 +76,9 @@ func (r reading) document(src source, data []byte) (content, error) {
 	var d documentJSON
 	if err := strictly(data, &d); err != nil {
 		return content{}, fmt.Errorf("%s:%d: %s: mend the JSON", printable(src.name), lineAt(data, err), spoken(err))
+	}
+	if d.Weeks == nil {
+		return content{}, fmt.Errorf("%s: holds no list \"weeks\": see the plain form in docs/exports.md", printable(src.name))
 	}
 	// Only now: what was decoded is not broken, and not nested without end.
 	if field := repeated(json.NewDecoder(bytes.NewReader(data))); field != "" {
@@ -196,7 +200,7 @@ func lineAt(data []byte, err error) int {
 func spoken(err error) string {
 	var kind *json.UnmarshalTypeError
 	if errors.As(err, &kind) {
-		return fmt.Sprintf("%s does not belong into %q", kind.Value, kind.Field)
+		return fmt.Sprintf("%s does not belong into %q", kind.Value, cmp.Or(kind.Field, "the whole"))
 	}
 	return shown(strings.TrimPrefix(err.Error(), "json: "))
 }

@@ -1,6 +1,10 @@
 package folder
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -64,5 +68,110 @@ func TestPlainFormSaysTheSameInBothWritings(t *testing.T) {
 		if got := weeks["882"]; got.State != tracker.Withdrawn || len(got.Entries) != 0 || !got.Approved.IsZero() {
 			t.Errorf("%s: week = %s, want a withdrawn one without entries", file, dump(got))
 		}
+	}
+}
+
+func TestPagesAreSortedAndBounded(t *testing.T) {
+	s := newScene(t)
+	var rows []string
+	day := civil.Date{Year: 2025, Month: 1, Day: 6}
+	for i := range 125 {
+		rows = append(rows, fmt.Sprintf("Zoe|Acme|Site|x|%s|1:00", day.AddDays(7*(124-i))), fmt.Sprintf("Ann|Acme|Site|x|%s|1:00", day.AddDays(7*i)))
+	}
+	s.rows("a.csv", rows...)
+	var sizes []int
+	var ids []string
+	for page, err := range s.folder().Weeks(t.Context(), tracker.Query{Now: noon()}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes = append(sizes, len(page.Weeks))
+		for _, w := range page.Weeks {
+			ids = append(ids, w.Period.First.String()+" "+w.ID)
+		}
+	}
+	if !slices.Equal(sizes, []int{100, 100, 50}) {
+		t.Errorf("sizes of pages = %v, want 100, 100 and 50", sizes)
+	}
+	if !slices.IsSorted(ids) {
+		t.Errorf("weeks = %q, want them by first day and id", ids)
+	}
+}
+
+func TestTraversalStopsWhereItsReaderStops(t *testing.T) {
+	s := newScene(t)
+	s.rows("a.csv", oneRow)
+	s.drop("b.csv", "a,b\n")
+	pages := 0
+	for range s.folder().Weeks(t.Context(), tracker.Query{Now: noon()}) {
+		pages++
+		break
+	}
+	if pages != 1 {
+		t.Errorf("pages = %d, want 1", pages)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for page, err := range s.folder().Weeks(ctx, tracker.Query{Now: noon()}) {
+		if !errors.Is(err, context.Canceled) || len(page.Weeks) > 0 {
+			t.Errorf("Weeks = %s, %v; want that the context ended", dump(page), err)
+		}
+	}
+}
+
+func TestOnlyWantedWeeksAreYielded(t *testing.T) {
+	s := newScene(t)
+	s.rows("a.csv", "Ann|Acme|Site|x|2026-11-03|1:00", "Ann|Acme|Site|x|2026-11-10|1:00", "Ann|Acme|Site|x|2026-11-17|1:00")
+	monday := func(day int) civil.Date { return civil.Date{Year: 2026, Month: 11, Day: day} }
+	for _, tt := range []struct {
+		first, last civil.Date
+		want        int
+	}{
+		{civil.Date{}, civil.Date{}, 3},
+		{monday(9), civil.Date{}, 2},
+		{monday(10), civil.Date{}, 1},
+		{civil.Date{}, monday(9), 2},
+		{monday(9), monday(9), 1},
+		{monday(10), monday(15), 0},
+	} {
+		page := s.ask(tracker.Query{Now: noon(), First: civil.Period{First: tt.first, Last: tt.last}, Since: noon()})
+		if len(page.Weeks) != tt.want {
+			t.Errorf("weeks of %s to %s = %s, want %d", tt.first, tt.last, dump(page.Weeks), tt.want)
+		}
+	}
+}
+
+func TestWeekIsFoundByID(t *testing.T) {
+	s := newScene(t)
+	s.rows("a.csv", oneRow)
+	s.sample("plain.csv")
+	s.drop("b.csv", "a,b\n")
+	f := s.folder()
+	f.now = noon
+	for _, id := range []string{"881", "Noor/2026-W46"} {
+		if w, err := f.Week(t.Context(), id); err != nil || w.ID != id || w.State != tracker.Approved {
+			t.Errorf("Week(%q) = %s, %v; want it", id, dump(w), err)
+		}
+	}
+	for _, id := range []string{"883", "b.csv", "gone.csv", "Noor/2026-W47", "", "..", "a/../a.csv"} {
+		if w, err := f.Week(t.Context(), id); !errors.Is(err, tracker.ErrGone) {
+			t.Errorf("Week(%q) = %s, %v; want ErrGone", id, dump(w), err)
+		}
+	}
+	s.dropAt("c.csv", togglFile(oneRow), noon())
+	if w, err := f.Week(t.Context(), "881"); err == nil || errors.Is(err, tracker.ErrGone) {
+		t.Errorf("Week = %s, %v; want an error that is not ErrGone while a file is being written", dump(w), err)
+	}
+}
+
+func TestSettingsAreCheckedAtOnce(t *testing.T) {
+	_, err := New(Settings{Account: " ", Dates: "month", Currency: "Euro", Quiet: -1})
+	if err == nil {
+		t.Fatal("New of bad settings: no error, want one")
+	}
+	wantText(t, err.Error(), "account: missing", "path: missing", `dates: "month"`, `currency: "Euro"`, "quiet: ")
+	f, err := New(Settings{Account: "agency", Path: "/x", Dates: dayFirst, Currency: "EUR"})
+	if err != nil || f.Account() != "agency" || !f.Traits().Wide || !f.Traits().Feed || f.quiet != defaultQuiet {
+		t.Errorf("New = %+v, %v; want the account, both traits and the quiet of 2s", f, err)
 	}
 }

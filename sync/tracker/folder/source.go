@@ -83,7 +83,7 @@ func open(folder, name string, now time.Time, quiet time.Duration) (source, erro
 		return source{}, err
 	case err != nil:
 		return source{}, fmt.Errorf("%s: cannot be read: %v", printable(name), withoutPath(err))
-	case after.Size() != int64(len(data)) || before.Size() != after.Size() || !before.ModTime().Equal(after.ModTime()) || !os.SameFile(before, after):
+	case !unchanged(before, after) || after.Size() != int64(len(data)):
 		return source{}, fmt.Errorf("%s: %w", printable(name), errBusy)
 	}
 	src := source{name: name, data: data, written: before.ModTime(), declared: before.ModTime()}
@@ -92,6 +92,11 @@ func open(folder, name string, now time.Time, quiet time.Duration) (source, erro
 		src.declared = day
 	}
 	return src, nil
+}
+
+// unchanged reports whether two looks at a file saw the same.
+func unchanged(before, after fs.FileInfo) bool {
+	return os.SameFile(before, after) && before.Size() == after.Size() && before.ModTime().Equal(after.ModTime())
 }
 
 // slurp reads at most one byte more than is allowed, and what the file was like at the end.
