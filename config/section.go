@@ -39,15 +39,11 @@ func (s Section) Decode(into any) error {
 	}
 	d := &decoding{source: s.source}
 	d.strict(&rest, into)
-	if v, can := into.(interface{ Validate() error }); can && len(d.faults) == 0 {
-		if err := v.Validate(); err != nil {
-			return s.Fault(err)
-		}
+	var impossible error
+	if v, can := into.(interface{ Validate() error }); can {
+		impossible = s.Fault(v.Validate())
 	}
-	if len(d.faults) > 0 {
-		return Join(&Faults{d.faults})
-	}
-	return nil
+	return Join((&Faults{d.faults}).orNil(), impossible)
 }
 
 // Fault places an error of an adaptor at its section; nil stays nil.
@@ -63,7 +59,7 @@ func (s Section) Fault(err error) error {
 		}
 		return Join(faults...)
 	}
-	return &Faults{[]Fault{s.source.fault(s.node.Line, s.node.Column, "%s: %v", s.Kind, err)}}
+	return &Faults{[]Fault{s.source.fault(s.node.Line, s.node.Column, "%v", err)}}
 }
 
 // Unknown is the fault that no adaptor is of this kind.

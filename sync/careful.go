@@ -153,7 +153,7 @@ func (p *poster) listItem(kind state.Kind, list []state.Listed, why string) stat
 	subject := state.ListSubject(p.channel, kind)
 	i := &state.Item{
 		Subject: subject, Kind: kind, Status: state.Undecided, Sync: p.rules.Name, Channel: p.channel,
-		Title: fmt.Sprintf("%d invoices, %s", len(list), sums(list)), Text: why, List: list,
+		Title: countOf(list) + ", " + sums(list), Text: why, List: list,
 	}
 	for _, l := range list {
 		i.Wanted.Seconds += l.Totals.Seconds
@@ -165,6 +165,13 @@ func (p *poster) listItem(kind state.Kind, list []state.Listed, why string) stat
 		}
 	}
 	return state.Conclusion{Reference: subject, Item: i}
+}
+
+func countOf(list []state.Listed) string {
+	if len(list) == 1 {
+		return "1 invoice"
+	}
+	return fmt.Sprintf("%d invoices", len(list))
 }
 
 func currenciesOf(list []state.Listed) (all []money.Currency) {

@@ -17,11 +17,9 @@ func newTracker(s config.Section) (sync.Tracker, []string, error) {
 	switch s.Kind {
 	case "folder":
 		var c folder.Settings
-		if err := s.Decode(&c); err != nil {
-			return nil, nil, err
-		}
+		faults := s.Decode(&c)
 		t, err := folder.New(c)
-		return t, []string{string(c.Path)}, s.Fault(err)
+		return t, []string{string(c.Path)}, config.Join(faults, s.Fault(err))
 	}
 	return nil, nil, s.Unknown(slices.Sorted(maps.Keys(trackers())))
 }
@@ -32,11 +30,9 @@ func newAccounting(s config.Section) (sync.Accounting, []string, error) {
 	switch s.Kind {
 	case "journal":
 		var c journal.Settings
-		if err := s.Decode(&c); err != nil {
-			return nil, nil, err
-		}
+		faults := s.Decode(&c)
 		j, err := journal.New(c)
-		return j, []string{string(c.Path)}, s.Fault(err)
+		return j, []string{string(c.Path)}, config.Join(faults, s.Fault(err))
 	}
 	return nil, nil, s.Unknown(slices.Sorted(maps.Keys(systems())))
 }

@@ -82,7 +82,8 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
+	text := fmt.Sprintf("there is no command `%s %s`", cmd.CommandPath(), args[0])
+	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		return usage("%s; did you mean %s?", text, strings.Join(near, " or "))
 	}

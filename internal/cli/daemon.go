@@ -37,10 +37,8 @@ func (a *app) runDaemon(ctx context.Context) (err error) {
 	reload := make(chan struct{}, 1)
 	defer hangUp(reload)()
 	d := &daemon.Daemon{Log: log, Now: a.now, Load: a.jobs(s, log)}
-	log.Info().Str("state", string(first.config.State)).Int("syncs", len(first.config.Syncs)).Str("version", version()).Msg("started")
-	err = d.Run(ctx, reload)
-	log.Info().Err(err).Msg("stopped")
-	return err
+	log.Info().Str("state", string(first.config.State)).Str("version", version()).Msg("state open")
+	return d.Run(ctx, reload)
 }
 
 // hangUp turns SIGHUP into a wish to reload. It returns what ends that.

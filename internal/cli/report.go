@@ -70,7 +70,7 @@ func (a *app) showNotes(r sync.Report) {
 		n    int
 		text string
 	}{
-		{r.Waiting, "waiting: not complete, or not to be created yet (tidemark status)"},
+		{r.Waiting, "waiting, to be complete or for a person"},
 		{r.Unknown, "with unknown outcome: looked up again in the next pass"},
 		{r.Failed, "failed: tried again in the next pass"},
 		{r.Unread, "could not be read: asked for again in the next pass"},
