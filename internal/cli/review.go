@@ -19,7 +19,7 @@ import (
 )
 
 func (a *app) reviewCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "review", Short: "Show what a person must decide, and decide it", Args: noSuchCommand, RunE: func(cmd *cobra.Command, _ []string) error {
+	cmd := &cobra.Command{Use: "review", Short: "Show what a person must decide, and decide it", Args: noSuchCommand, RunE: func(*cobra.Command, []string) error {
 		return usage("review needs a command: list, show, settle, skip, hold, retry or release")
 	}}
 	cmd.AddCommand(a.reviewList(), a.reviewShow(),

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,9 +81,9 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: code N COMMAND…")
 	}
-	err := ts.Exec(args[1], args[2:]...)
 	got := "0"
-	if exit, failed := err.(*exec.ExitError); failed {
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
 		got = strconv.Itoa(exit.ExitCode())
 	}
 	if got != args[0] {
@@ -96,7 +97,8 @@ func killed(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: killed COMMAND…")
 	}
 	err := ts.Exec(args[0], args[1:]...)
-	if exit, failed := err.(*exec.ExitError); !failed || exit.ExitCode() != -1 {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != -1 {
 		ts.Fatalf("%v, want it killed", err)
 	}
 }
