@@ -125,10 +125,12 @@ func wanted(p civil.Period, day civil.Date) bool {
 
 // gathered is all that one reading of the folder gives.
 type gathered struct {
-	weeks  []tracker.Week
-	unread []tracker.Unread
-	notes  []string
-	busy   bool // a file is being written
+	weeks   []tracker.Week
+	rows    []row
+	records []record
+	unread  []tracker.Unread
+	notes   []string
+	busy    bool // a file is being written
 }
 
 // read reads every file that has rested at the time now.
@@ -138,38 +140,45 @@ func (f *Folder) read(ctx context.Context, now time.Time) (gathered, error) {
 		return gathered{}, err
 	}
 	var g gathered
-	var exports []row
-	var records []record
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return gathered{}, fmt.Errorf("folder: %w", err)
 		}
 		src, err := open(f.path, name, now, f.quiet)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue // It was removed since the folder was listed.
-		case errors.Is(err, errBusy):
-			g.busy = true
-			g.notes = append(g.notes, err.Error()+": left, with all others, for the next pass")
-			continue
-		case err != nil:
-			g.unread = append(g.unread, tracker.Unread{ID: printable(name), Reason: err.Error()})
-			continue
+		if err == nil {
+			err = g.take(src, f.reading)
 		}
-		if src.ahead {
-			g.notes = append(g.notes, printable(name)+": was written in the future by the file system's clock: read all the same; set the clocks right")
-		}
-		c, err := f.reading.parse(src)
-		if err != nil {
-			g.unread = append(g.unread, tracker.Unread{ID: printable(name), Reason: err.Error()})
-			continue
-		}
-		exports, records = append(exports, c.rows...), append(records, c.records...)
-		g.unread = append(g.unread, c.unread...)
+		g.leave(name, err)
 	}
-	g.weeks = append(weeksOf(exports), latest(records)...)
+	g.weeks = append(weeksOf(g.rows), latest(g.records)...)
 	slices.SortFunc(g.weeks, func(a, b tracker.Week) int {
 		return cmp.Or(a.Period.First.Compare(b.Period.First), cmp.Compare(a.ID, b.ID))
 	})
 	return g, nil
+}
+
+// take adds what a file says.
+func (g *gathered) take(src source, r reading) error {
+	if src.ahead {
+		g.notes = append(g.notes, printable(src.name)+": was written in the future by the file system's clock: read all the same; set the clocks right")
+	}
+	c, err := r.parse(src)
+	if err != nil {
+		return err
+	}
+	g.rows, g.records, g.unread = append(g.rows, c.rows...), append(g.records, c.records...), append(g.unread, c.unread...)
+	return nil
+}
+
+// leave remembers why nothing of a file was taken. One that was removed since the folder was listed
+// needs no word.
+func (g *gathered) leave(name string, err error) {
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, errBusy):
+		g.busy = true
+		g.notes = append(g.notes, err.Error()+": left, with all others, for the next pass")
+	default:
+		g.unread = append(g.unread, tracker.Unread{ID: printable(name), Reason: err.Error()})
+	}
 }

@@ -97,11 +97,7 @@ func (r reading) record(src source, lines []line) (tracker.Week, error) {
 	for _, l := range lines {
 		c := &cells{line: l, reading: r}
 		e, worked := c.work()
-		for _, column := range recordColumns() {
-			if a, b := lines[0].get(column), l.get(column); a != b {
-				c.note(column, fmt.Errorf("says %q where the first row of record %s says %q: make two records of it", shown(b), shown(w.ID), shown(a)))
-			}
-		}
+		c.same(lines[0])
 		switch {
 		case c.fault != nil:
 			faults = append(faults, c.fault.Error())
@@ -113,6 +109,15 @@ func (r reading) record(src source, lines []line) (tracker.Week, error) {
 		w.Trouble = &tracker.Trouble{Kind: tracker.Incomplete, Text: some(faults) + "; then raise the version of record " + shown(w.ID)}
 	}
 	return w, nil
+}
+
+// same notes where a row says something else of its record than the first row.
+func (c *cells) same(first line) {
+	for _, column := range recordColumns() {
+		if a, b := first.get(column), c.get(column); a != b {
+			c.note(column, fmt.Errorf("says %q where the first row of record %s says %q: make two records of it", shown(b), shown(first.get("id")), shown(a)))
+		}
+	}
 }
 
 // work reads the entry of a row. A row without entry, date and hours tells of the record alone.

@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -144,6 +145,24 @@ func TestOneRecordInTwoFiles(t *testing.T) {
 			}
 			wantText(t, trouble.Text, "a.csv", "b.csv", "881", "higher version")
 		}
+	}
+}
+
+func TestFirstContradictionIsNamed(t *testing.T) {
+	s := newScene(t)
+	for i, file := range []string{"a.csv", "b.csv", "c.csv"} {
+		s.dropAt(file, ownHeader+ownRow(fmt.Sprintf("hours=%d", i)), longAgo().Add(time.Duration(i)*time.Hour))
+	}
+	text := s.troubled().Trouble.Text
+	wantText(t, text, "in c.csv and in b.csv")
+}
+
+func TestIDsOfOneRecordDoNotDiffer(t *testing.T) {
+	for _, column := range []string{"member_id", "client_id", "project_id"} {
+		s := newScene(t)
+		with := func(row, id string) string { return strings.TrimSuffix(row, "\n") + "," + id + "\n" }
+		s.drop("a.csv", with(ownHeader, column)+with(ownRow(), "7")+with(ownRow("entry=e2"), "8"))
+		wantText(t, s.troubled().Trouble.Text, "a.csv:3: column "+column, `says "8" where the first row of record 881 says "7"`)
 	}
 }
 

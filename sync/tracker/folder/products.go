@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/shopspring/decimal"
@@ -83,7 +84,7 @@ func (c *cells) oneOf(amounts []priced) (decimal.NullDecimal, money.Currency) {
 		switch {
 		case !d.Valid, found.Valid && d.Decimal.IsZero():
 		case found.Valid && !found.Decimal.IsZero():
-			c.note(p.column, fmt.Errorf("is a second amount of one entry: leave the one that is billed"))
+			c.note(p.column, errors.New("is a second amount of one entry: leave the one that is billed"))
 		default:
 			found, currency = d, p.or(c.reading.currency)
 		}

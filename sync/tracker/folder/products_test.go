@@ -103,6 +103,7 @@ func TestCurrencyStandsInTheHeader(t *testing.T) {
 		{",Amount (EUR),Amount (USD)", ",0.00,10.00", "", "10", "USD"},
 		{",Amount (EUR),Amount (USD)", ",10.00,0.00", "", "10", "EUR"},
 		{",Amount (EUR),Amount (USD)", ",,", "", "", ""},
+		{",Amount invoiced (USD),Amount (EUR)", ",7.00,10.00", "", "10", "EUR"},
 		{",Amount (EUR)", ",0.00", "", "0", "EUR"},
 	} {
 		s := newScene(t)
@@ -114,6 +115,26 @@ func TestCurrencyStandsInTheHeader(t *testing.T) {
 		}
 		if amount != tt.amount || string(e.Currency) != tt.currency {
 			t.Errorf("%q with %q: amount %q %s, want %q %s", tt.columns, tt.cells, amount, e.Currency, tt.amount, tt.currency)
+		}
+	}
+}
+
+func TestTwoAmountsOfOneEntryAreTrouble(t *testing.T) {
+	s := newScene(t)
+	s.drop("a.csv", togglStart+",Amount (EUR),Amount (USD)\nAnn,Acme,Site,n,Yes,2026-11-02,09:00,2026-11-02,10:00,1:00,10.00,11.00\n")
+	wantText(t, s.troubled().Trouble.Text, "a.csv:2: column Amount (USD)", "second amount")
+}
+
+func TestOneRowThatIsNotApprovedKeepsTheWeekPending(t *testing.T) {
+	for _, rows := range [][]string{{"Yes", "No"}, {"No", "Yes"}} {
+		s := newScene(t)
+		text := "Date,Client,Project,Task,Notes,Hours,Billable?,Approved?,First Name,Last Name\n"
+		for _, approved := range rows {
+			text += "2026-11-02,Acme,Site,Dev,n,1,Yes," + approved + ",Ann,Berg\n"
+		}
+		s.drop("a.csv", text)
+		if w := s.clean()["Ann Berg/2026-W45"]; w.State != tracker.Pending || len(w.Entries) != 2 {
+			t.Errorf("%q: week = %s, want a pending one with both rows", rows, dump(w))
 		}
 	}
 }

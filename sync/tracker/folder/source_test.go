@@ -153,6 +153,7 @@ func TestLastDateInANameCounts(t *testing.T) {
 		"20261102-20261108 (1).csv":                          "2026-11-08",
 		"2026-11-08 run 12345678.csv":                        "2026-11-08",
 		"report.csv":                                         "",
+		"120261109.csv":                                      "",
 		"202611091.csv":                                      "",
 		"2026-13-09.csv":                                     "",
 		"Time_Report_01_11_2026-30_11_2026.csv":              "",

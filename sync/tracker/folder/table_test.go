@@ -16,18 +16,19 @@ func TestWritingsOfOneFileAreOne(t *testing.T) {
 		return strings.NewReplacer(`"Acme, Inc"`, "Acme, Inc", ",", ";").Replace(s)
 	}
 	for name, text := range map[string]string{
-		"byte order mark":  "\ufeff" + plain,
-		"CRLF":             strings.ReplaceAll(plain, "\n", "\r\n"),
-		"semicolons":       strings.Replace(comma(plain), "10.00", "10,00", 1),
-		"tabs":             strings.ReplaceAll(comma(plain), ";", "\t"),
-		"no last line end": strings.TrimSuffix(plain, "\n"),
-		"all quoted":       strings.ReplaceAll(`"`+strings.ReplaceAll(strings.TrimSpace(comma(plain)), "\n", "\"\n\"")+`"`, ";", `","`),
-		"empty lines":      strings.ReplaceAll(plain, "\n", "\n\n") + ",,,,,,,,\n",
-		"trailing cells":   strings.ReplaceAll(plain, "\n", ",,\n"),
-		"a total":          plain + "Total,,,,,,,8:30,10.00\n" + "TOTAL (EUR)\n",
-		"spaces":           strings.NewReplacer("Ann Berg", "  Ann \u00a0 Berg ", "Site", " Site", "Start date", "Start  Date ").Replace(plain),
-		"12-hour clock":    strings.ReplaceAll(plain, "09:00:00", "9:00 AM"),
-		"decimal hours":    strings.ReplaceAll(plain, "8:30", `"8,5"`),
+		"byte order mark":   "\ufeff" + plain,
+		"CRLF":              strings.ReplaceAll(plain, "\n", "\r\n"),
+		"semicolons":        strings.Replace(comma(plain), "10.00", "10,00", 1),
+		"tabs":              strings.ReplaceAll(comma(plain), ";", "\t"),
+		"no last line end":  strings.TrimSuffix(plain, "\n"),
+		"all quoted":        strings.ReplaceAll(`"`+strings.ReplaceAll(strings.TrimSpace(comma(plain)), "\n", "\"\n\"")+`"`, ";", `","`),
+		"empty lines":       strings.ReplaceAll(plain, "\n", "\n\n") + ",,,,,,,,\n",
+		"trailing cells":    strings.ReplaceAll(plain, "\n", ",,\n"),
+		"marks in a header": strings.NewReplacer("Amount (EUR)\n", "Amount (EUR),\";;;;;;;;;;\"\n", "10.00\n", "10.00,x\n").Replace(plain),
+		"a total":           plain + "Total,,,,,,,8:30,10.00\n" + "TOTAL (EUR)\n",
+		"spaces":            strings.NewReplacer("Ann Berg", "  Ann \u00a0 Berg ", "Site", " Site", "Start date", "Start  Date ").Replace(plain),
+		"12-hour clock":     strings.ReplaceAll(plain, "09:00:00", "9:00 AM"),
+		"decimal hours":     strings.ReplaceAll(plain, "8:30", `"8,5"`),
 	} {
 		s := newScene(t)
 		if got := s.entries(text); dump(got) != dump(want) {

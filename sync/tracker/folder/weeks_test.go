@@ -100,9 +100,12 @@ func TestClientThatOnlyAnOlderFileHasIsAmbiguous(t *testing.T) {
 		"nothing that day":      {"Ann|Acme|Site|x|2026-11-02|1:00", "Ann|Acme|Site|x|2026-11-04|1:00"},
 	} {
 		s := newScene(t)
-		s.rows("2026-11-05.csv", "Ann|Acme|Site|x|2026-11-03|1:00")
+		s.rows("2026-11-05.csv", "Ann|Acme|Site|x|2026-11-03|1:00", "Ann|Acme|Site|y|2026-11-03|1:00")
 		s.rows("2026-11-06.csv", newer...)
 		w := s.troubled()
+		if got := strings.Count(w.Trouble.Text, "Acme"); got != 1 {
+			t.Errorf("%s: Trouble names Acme %d times, want once", name, got)
+		}
 		if w.Trouble.Kind != tracker.Ambiguous {
 			t.Errorf("%s: Trouble = %s, want ambiguous", name, w.Trouble.Kind)
 		}
