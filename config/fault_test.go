@@ -1,0 +1,84 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestFaultPointsAtItsPlace(t *testing.T) {
+	tests := []struct {
+		name  string
+		fault Fault
+		want  string
+	}{
+		{"with a line", Fault{"a.yaml", 3, 5, "too short", "    due: 1h"}, "a.yaml:3:5: too short\n        due: 1h\n        ^"},
+		{"without an excerpt", Fault{"a.yaml", 3, 5, "too short", ""}, "a.yaml:3:5: too short"},
+		{"without a place", Fault{File: "a.yaml", Message: "it is empty"}, "a.yaml: it is empty"},
+		{"a mark beyond the line", Fault{"a.yaml", 1, 40, "cut off", "abc"}, "a.yaml:1:40: cut off\n    abc\n       ^"},
+	}
+	for _, tt := range tests {
+		if got := tt.fault.Error(); got != tt.want {
+			t.Errorf("%s: Error = %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestJoinKeepsTheOrderOfTheFileAndDropsRepeats(t *testing.T) {
+	at := func(line int, message string) *Faults {
+		return &Faults{[]Fault{{File: "a.yaml", Line: line, Column: 1, Message: message}}}
+	}
+	other := errors.New("disk on fire")
+	err := Join(at(7, "seven"), nil, at(2, "two"), other, at(7, "seven"))
+	got := faultsOf(t, err)
+	if len(got) != 2 || got[0].Line != 2 || got[1].Line != 7 {
+		t.Errorf("faults = %v, want those of lines 2 and 7", got)
+	}
+	if !errors.Is(err, other) {
+		t.Errorf("Join = %v, want %v kept", err, other)
+	}
+	if err := Join(nil, nil); err != nil {
+		t.Errorf("Join(nil, nil) = %v, want nil", err)
+	}
+	if !strings.HasPrefix(Join(at(1, "one")).Error(), "the config has a fault:\n") {
+		t.Errorf("Join = %v, want one fault announced", Join(at(1, "one")))
+	}
+}
+
+func TestMaskHidesWhatMayBeASecret(t *testing.T) {
+	tests := []struct{ line, want string }{
+		{"token: hunter2", "token: •••"},
+		{"  - {name: x, api_key: hunter2}", "  - {name: x, api_key: •••"},
+		{`"password": "hunter2"`, `"password": •••`},
+		{"  client_secret: hunter2 # mine", "  client_secret: •••"},
+		{"token: {credential: clockify}", "token: {credential: clockify}"},
+		{"token: {file: /etc/tidemark/token} # here", "token: {file: /etc/tidemark/token} # here"},
+		{"token: {env: A=hunter2}", "token: •••"},
+		{"token: {env: NAME}, password: hunter2", "token: •••"},
+		{"token:", "token:"},
+		{"schedule: hourly", "schedule: hourly"},
+	}
+	for _, tt := range tests {
+		if got := mask(tt.line); got != tt.want {
+			t.Errorf("mask(%q) = %q, want %q", tt.line, got, tt.want)
+		}
+	}
+}
+
+func TestNearProposesOnlyWhatIsLikeIt(t *testing.T) {
+	known := []string{"schedule", "start", "late", "workers"}
+	tests := []struct{ wrong, want string }{
+		{"shedule", "schedule"},
+		{"Schedule", "schedule"},
+		{"strat", "start"},
+		{"woerksr", ""},
+		{"worker", "workers"},
+		{"frequency", ""},
+		{"", ""},
+	}
+	for _, tt := range tests {
+		if got, ok := near(tt.wrong, known); got != tt.want || ok != (tt.want != "") {
+			t.Errorf("near(%q) = %q, %v; want %q", tt.wrong, got, ok, tt.want)
+		}
+	}
+}
