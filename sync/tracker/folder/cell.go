@@ -85,15 +85,15 @@ func seconds(cell string) (int64, error) {
 func clocked(cell string) (int64, error) {
 	plain, negative := strings.CutPrefix(cell, "-")
 	parts := strings.Split(plain, ":")
-	bad := fmt.Errorf("%q is not a number of hours: write 8.5 or 8:30", shown(cell))
+	bad := func() error { return fmt.Errorf("%q is not a number of hours: write 8.5 or 8:30", shown(cell)) }
 	if len(parts) > 3 {
-		return 0, bad
+		return 0, bad()
 	}
 	var total int64
 	for i, part := range parts {
 		n, err := strconv.ParseUint(part, 10, 16)
 		if err != nil || n > mostHours || i > 0 && (len(part) != 2 || n > 59) {
-			return 0, bad
+			return 0, bad()
 		}
 		total = total*60 + int64(n)
 	}
@@ -109,44 +109,59 @@ func clocked(cell string) (int64, error) {
 // amount reads a number with a decimal point or comma. Where both occur, the last of them is the
 // decimal one. A comma before three digits may be either, and is refused.
 func amount(cell string) (decimal.Decimal, error) {
-	bad := fmt.Errorf("%q is not a number: write 1234.50", shown(cell))
-	plain, sign := strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "'", "").Replace(cell), ""
-	if strings.HasPrefix(plain, "-") {
-		plain, sign = plain[1:], "-"
+	bad := func() error { return fmt.Errorf("%q is not a number: write 1234.50", shown(cell)) }
+	plain, negative := strings.CutPrefix(strings.Map(apart, cell), "-")
+	whole, part, decimalMark := plain, "", byte('.')
+	if at := strings.LastIndexAny(plain, ",."); at >= 0 {
+		if whole, part, decimalMark = plain[:at], plain[at+1:], plain[at]; part == "" {
+			return decimal.Decimal{}, bad()
+		}
 	}
-	whole, part := plain, ""
-	if mark := strings.LastIndexAny(plain, ",."); mark >= 0 {
-		whole, part = plain[:mark], plain[mark+1:]
-		grouped := strings.ContainsAny(whole, ",.")
-		if plain[mark] == ',' && !grouped && len(part) == 3 && len(whole) <= 3 && whole != "0" {
-			return decimal.Decimal{}, fmt.Errorf("%q may be two numbers: write 1234 or 1.234", shown(cell))
+	switch grouped := strings.ContainsAny(whole, ",.'"); {
+	case grouped:
+		var ok bool
+		if whole, ok = ungroup(whole, decimalMark); !ok {
+			return decimal.Decimal{}, bad()
 		}
-		if part == "" || grouped && !ungroup(&whole, plain[mark]) {
-			return decimal.Decimal{}, bad
-		}
+	case decimalMark == ',' && len(part) == 3 && len(whole) <= 3 && whole != "0":
+		return decimal.Decimal{}, fmt.Errorf("%q may be two numbers: write 1234 or 1.234", shown(cell))
 	}
 	// The limits keep a decimal from growing beyond what a person can mean.
 	if whole == "" || len(whole) > 12 || len(part) > 12 || strings.Trim(whole+part, "0123456789") != "" {
-		return decimal.Decimal{}, bad
+		return decimal.Decimal{}, bad()
 	}
-	return decimal.NewFromString(sign + whole + "." + part + "0")
+	d, err := decimal.NewFromString(whole + "." + part + "0")
+	if negative {
+		d = d.Neg()
+	}
+	return d, err
+}
+
+// apart makes one of the spaces and apostrophes that set thousands apart.
+func apart(r rune) rune {
+	if strings.ContainsRune(" \u00a0\u202f’", r) {
+		return '\''
+	}
+	return r
 }
 
 // ungroup takes the marks out of 1.234.567, unless they are what the decimals begin with or stand in
 // the wrong places.
-func ungroup(whole *string, decimalMark byte) bool {
+func ungroup(whole string, decimalMark byte) (string, bool) {
 	mark := ","
-	if decimalMark == ',' {
+	switch {
+	case strings.Contains(whole, "'"):
+		mark = "'"
+	case decimalMark == ',':
 		mark = "."
 	}
-	groups := strings.Split(*whole, mark)
+	groups := strings.Split(whole, mark)
 	for i, g := range groups {
 		if g == "" || len(g) > 3 || i > 0 && len(g) != 3 {
-			return false
+			return "", false
 		}
 	}
-	*whole = strings.Join(groups, "")
-	return true
+	return strings.Join(groups, ""), true
 }
 
 // optional is amount for a cell that may be empty, which is not zero.
@@ -191,7 +206,7 @@ func clock(cell string) (string, error) {
 	if cell == "" {
 		return "", nil
 	}
-	plain := strings.ToUpper(strings.NewReplacer("\u00a0", " ", "\u202f", " ").Replace(cell))
+	plain := strings.ToUpper(strings.Join(strings.Fields(cell), " "))
 	for _, form := range []string{"15:04:05", "15:04", "3:04:05 PM", "3:04 PM", "3:04:05PM", "3:04PM"} {
 		if t, err := time.Parse(form, plain); err == nil {
 			return t.Format(time.TimeOnly), nil
