@@ -245,8 +245,15 @@ func (s *Store) Attempted(account, name string, ended time.Time, unsent bool, ca
 		if known {
 			return nil
 		}
-		return note(tx, account, k.Reference, Event{At: ended, What: "sent under key " + name + " without an answer", Detail: cause})
+		return note(tx, account, k.Reference, Event{At: ended, What: attempted(name, unsent), Detail: cause})
 	})
+}
+
+func attempted(key string, unsent bool) string {
+	if unsent {
+		return "not sent under key " + key
+	}
+	return "sent under key " + key + " without an answer"
 }
 
 // Sending takes back that a key was surely never executed: it is about to be sent.

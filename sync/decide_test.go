@@ -21,19 +21,17 @@ func given(now []tracker.Entry, billed ...[]tracker.Entry) Case {
 		b, _ := rules.bill(week("w"), e)
 		c.Content.Entries = append(c.Content.Entries, b)
 	}
-	own := map[string]bool{}
 	for n, entries := range billed {
 		d := state.Document{Reference: c.Group.Reference, Number: n + 1}
 		for _, e := range entries {
 			b, _ := rules.bill(week("w"), e)
 			d.Billed = append(d.Billed, b)
-			own[e.ID] = true
 		}
 		c.Documents = append(c.Documents, d)
 		c.Key = &state.Key{Act: state.Create, Outcome: state.Done, First: afterwards}
 	}
 	c.Live = len(billed) > 0
-	c.Wanted = groupDigest(c.Content.Entries, own)
+	c.Wanted = groupDigest(c.Content.Entries)
 	return c
 }
 

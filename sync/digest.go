@@ -89,22 +89,22 @@ func weekDigest(w tracker.Week) state.Digest {
 	return h.sum()
 }
 
-// groupDigest is the fingerprint of what a group bills; the empty digest if that is nothing. That an
-// entry was billed elsewhere counts only for those that own does not name: of ours, we know it.
-func groupDigest(entries []state.Billed, own map[string]bool) state.Digest {
+// groupDigest is the fingerprint of what a group bills; the empty digest if that is nothing. That the
+// tracker says of an entry that it was billed elsewhere is no part of it: once it is recorded under the
+// group, by us or by a person, that is what it says of us.
+func groupDigest(entries []state.Billed) state.Digest {
 	if len(entries) == 0 {
 		return ""
 	}
 	entries = slices.SortedStableFunc(slices.Values(entries), func(a, b state.Billed) int { return cmp.Compare(a.Entry.ID, b.Entry.ID) })
 	h := hasher{}
 	for _, b := range entries {
-		h.entry(b.Member.ID, b.Entry, b.Entry.Elsewhere && !own[b.Entry.ID])
+		h.entry(b.Member.ID, b.Entry, false)
 	}
 	return h.sum()
 }
 
 // sameEntry reports whether two entries bill the same.
 func sameEntry(a, b state.Billed) bool {
-	own := map[string]bool{a.Entry.ID: true, b.Entry.ID: true}
-	return groupDigest([]state.Billed{a}, own) == groupDigest([]state.Billed{b}, own)
+	return groupDigest([]state.Billed{a}) == groupDigest([]state.Billed{b})
 }

@@ -69,17 +69,13 @@ func TestNoRateIsNotARateOfZero(t *testing.T) {
 	}
 }
 
-func TestGroupDigestIgnoresElsewhereOfOurOwn(t *testing.T) {
+func TestGroupDigestIgnoresElsewhere(t *testing.T) {
 	rules := testRules()
 	ours, _ := rules.bill(week("w"), entry("a", 1))
 	marked := ours
 	marked.Entry.Elsewhere = true
-	own := map[string]bool{"a": true}
-	if groupDigest([]state.Billed{ours}, own) != groupDigest([]state.Billed{marked}, own) {
-		t.Error("what we billed and was then marked as billed has another digest, want the same")
-	}
-	if groupDigest([]state.Billed{ours}, nil) == groupDigest([]state.Billed{marked}, nil) {
-		t.Error("what somebody else billed has the same digest, want another")
+	if groupDigest([]state.Billed{ours}) != groupDigest([]state.Billed{marked}) {
+		t.Error("what was billed and then marked as billed has another digest, want the same")
 	}
 }
 
@@ -87,7 +83,7 @@ func TestDigestNamesItsRecipe(t *testing.T) {
 	if got := weekDigest(week("w")).Recipe(); got != recipe {
 		t.Errorf("Recipe = %q, want %q", got, recipe)
 	}
-	if got := groupDigest(nil, nil); got != "" {
+	if got := groupDigest(nil); got != "" {
 		t.Errorf("digest of nothing = %q, want none", got)
 	}
 }
@@ -129,7 +125,7 @@ func TestDigestDependsOnNeitherOrderNorSpelling(t *testing.T) {
 			other[i].Entry.Rate = respell(t, other[i].Entry.Rate)
 			other[i].Entry.Amount = respell(t, other[i].Entry.Amount)
 		}
-		if groupDigest(billed, nil) != groupDigest(other, nil) {
+		if groupDigest(billed) != groupDigest(other) {
 			t.Fatalf("one content has two group digests:\n%v\n%v", billed, other)
 		}
 		a, b := week("w"), week("w")
@@ -148,7 +144,7 @@ func TestDigestTellsContentsApart(t *testing.T) {
 		other := slices.Clone(billed)
 		i := rapid.IntRange(0, len(other)-1).Draw(t, "which")
 		other[i].Entry.Seconds += rapid.Int64Range(1, 9999).Draw(t, "more")
-		if groupDigest(billed, nil) == groupDigest(other, nil) {
+		if groupDigest(billed) == groupDigest(other) {
 			t.Fatalf("two contents have one digest:\n%v\n%v", billed, other)
 		}
 	})

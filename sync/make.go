@@ -99,7 +99,7 @@ func (p *poster) prepare(t *task, customer Customer, act state.Act) error {
 	}
 	t.op = state.Operation{
 		Reference: t.reference(), After: t.sit.Group.Operations, Document: d.Document, Act: act,
-		Digest: groupDigest(d.Entries, ownEntries(t.sit.Documents)),
+		Digest: groupDigest(d.Entries),
 		Frozen: state.Frozen{Invoice: inv, Request: req, Billed: d.Entries},
 	}
 	return nil
@@ -209,8 +209,11 @@ func (p *poster) made(r result) {
 
 // create looks a claimed operation up and creates it if nothing bears its reference: row 3.
 func (p *poster) create(ctx context.Context, t *task) result {
-	if ctx.Err() != nil || p.rebuild.Load() {
-		return p.dropped(t, "not sent")
+	switch {
+	case p.rebuild.Load():
+		return p.dropped(t, "not sent: what was billed before has to be found first")
+	case ctx.Err() != nil: // It was claimed, and goes out under the same key in the next pass.
+		return result{attempt: p.attempt(t, true, ctx.Err())}
 	}
 	found, err := p.books.Find(ctx, t.op.Frozen.Invoice.Reference)
 	switch {

@@ -201,7 +201,7 @@ func (p *poster) caseOf(sit state.Situation, content Content) (Case, error) {
 	c := Case{
 		Now: p.clock.Now, Rules: p.rules, Guards: p.books.Traits().GuardsDrafts,
 		Group: sit.Group, Documents: sit.Documents, Key: sit.Key, Item: sit.Item, Content: content,
-		Wanted: groupDigest(content.Entries, own),
+		Wanted: groupDigest(content.Entries),
 	}
 	c.Live = sit.Key != nil && !p.clock.Expired(sit.Key.First, p.rules.TTL)
 	_, c.Mapped = p.rules.customer(clientOf(sit.Group, content.Entries), p.pins)

@@ -102,12 +102,11 @@ func (p *poster) sendAgain(ctx context.Context, t *task) result {
 // wantedOf returns the digest of what the document of an open operation would bill now.
 func (p *poster) wantedOf(t *task) state.Digest {
 	c := t.kase
-	own := ownEntries(c.Documents)
 	_, added := c.compare()
 	if t.op.Act == state.Update {
-		return groupDigest(c.entriesOf(t.op.Document, added), own)
+		return groupDigest(c.entriesOf(t.op.Document, added))
 	}
-	return groupDigest(added, own)
+	return groupDigest(added)
 }
 
 // lookUp asks the accounting system for the document of a create without an answer: rows 4 and 5.
@@ -121,6 +120,9 @@ func (p *poster) lookUp(ctx context.Context, t *task, same bool) result {
 	reference := t.op.Frozen.Invoice.Reference
 	found, err := p.books.Find(ctx, reference)
 	switch {
+	case err != nil && !p.now().Before(t.sit.Key.First.Add(p.rules.WaitAtMost)):
+		c := p.asked(t, state.NotKnown, "an attempt got no answer, and it cannot be looked up: "+err.Error())
+		return result{conclusion: &c}
 	case err != nil:
 		return result{err: fmt.Errorf("look-up: %w", err)}
 	case resumes(t, found):
