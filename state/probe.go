@@ -155,7 +155,7 @@ func foreign(path string, cause error) error {
 	return fmt.Errorf("%w, or damaged beyond that: %v", ErrForeign, cause)
 }
 
-// look reads every row.
+// look reads every row, and holds the keys against their index.
 func (r *Report) look(db *bbolt.DB) {
 	err := db.View(func(tx *bbolt.Tx) error {
 		if err := checkSchema(tx); err != nil {
@@ -170,11 +170,39 @@ func (r *Report) look(db *bbolt.DB) {
 				}
 			}
 		}
-		return nil
+		return r.lookAtKeys(tx)
 	})
 	if err != nil {
 		r.fault(err)
 	}
 	stats := db.Stats()
 	r.Free = int64(stats.FreePageN+stats.PendingPageN) * int64(db.Info().PageSize)
+}
+
+// lookAtKeys checks that each key has its one row in expiry or frozen, and that there are no others.
+func (r *Report) lookAtKeys(tx *bbolt.Tx) error {
+	open := 0
+	err := scan(tx, bucketKey, nil, func(key, value []byte) error {
+		var k Key
+		if err := decode(bucketKey, key, value, &k); err != nil {
+			r.fault(err)
+			return nil
+		}
+		row, bucket := append(moment(k.First), key...), bucketExpiry
+		if k.Outcome == Unknown {
+			open++
+			row, bucket = key, bucketFrozen
+		}
+		if tx.Bucket(bucket).Get(row) == nil {
+			r.fault(fmt.Errorf("%w: key %q has no row in %s", ErrDamaged, key, bucket))
+		}
+		return nil
+	})
+	if n := r.Rows["expiry"]; n != r.Rows["key"]-open {
+		r.fault(fmt.Errorf("%w: %d rows in expiry for %d keys with an outcome", ErrDamaged, n, r.Rows["key"]-open))
+	}
+	if n := r.Rows["frozen"]; n != open {
+		r.fault(fmt.Errorf("%w: %d rows in frozen for %d open keys", ErrDamaged, n, open))
+	}
+	return err
 }
