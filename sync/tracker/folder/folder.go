@@ -46,12 +46,12 @@ func New(settings Settings) (*Folder, error) {
 	f := &Folder{
 		account: settings.Account,
 		path:    string(settings.Path),
-		quiet:   time.Duration(settings.Quiet),
+		quiet:   defaultQuiet,
 		reading: reading{dates: settings.Dates, currency: money.Currency(settings.Currency)},
 		now:     time.Now,
 	}
-	if f.quiet == 0 {
-		f.quiet = defaultQuiet
+	if settings.Quiet != nil {
+		f.quiet = time.Duration(*settings.Quiet)
 	}
 	return f, nil
 }

@@ -165,11 +165,11 @@ func TestWeekIsFoundByID(t *testing.T) {
 }
 
 func TestSettingsAreCheckedAtOnce(t *testing.T) {
-	_, err := New(Settings{Account: " ", Dates: "month", Currency: "Euro", Quiet: -1})
+	_, err := New(Settings{Account: " ", Dates: "month", Currency: "Euro"})
 	if err == nil {
 		t.Fatal("New of bad settings: no error, want one")
 	}
-	wantText(t, err.Error(), "account: missing", "path: missing", `dates: "month"`, `currency: "Euro"`, "quiet: ")
+	wantText(t, err.Error(), "account: missing", "path: missing", `dates: "month"`, `currency: "Euro"`)
 	f, err := New(Settings{Account: "agency", Path: "/x", Dates: dayFirst, Currency: "EUR"})
 	if err != nil || f.Account() != "agency" || !f.Traits().Wide || !f.Traits().Feed || f.quiet != defaultQuiet {
 		t.Errorf("New = %+v, %v; want the account, both traits and the quiet of 2s", f, err)

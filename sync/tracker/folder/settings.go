@@ -22,15 +22,15 @@ const (
 // Settings are the folder's part of the config.
 type Settings struct {
 	// Account names what the folder holds for good, such as "agency". It is not the path, which may change.
-	Account string `yaml:"account"`
+	Account string `yaml:"account" jsonschema:"required" jsonschema_description:"An immutable name of what the folder holds; never the path."`
 	// Path is the folder. Folders below it are not looked into.
-	Path config.Path `yaml:"path"`
+	Path config.Path `yaml:"path" jsonschema:"required" jsonschema_description:"The folder of export files, relative to the config file."`
 	// Dates says what comes first in dates such as 03/06/2024: day-first or month-first. Without it they are refused.
-	Dates string `yaml:"dates,omitempty"`
+	Dates string `yaml:"dates,omitempty" jsonschema:"enum=day-first,enum=month-first" jsonschema_description:"What comes first in dates such as 03/06/2024. Without it they are refused."`
 	// Currency is that of rows whose file states none.
-	Currency string `yaml:"currency,omitempty"`
-	// Quiet is how long a file must have rested before it is read; left out or zero, 2s.
-	Quiet config.Duration `yaml:"quiet,omitempty"`
+	Currency string `yaml:"currency,omitempty" jsonschema:"pattern=^[A-Z]{3}$" jsonschema_description:"Of rows whose file states none, such as EUR."`
+	// Quiet is how long a file must have rested before it is read; left out, 2s.
+	Quiet *config.Duration `yaml:"quiet,omitempty" jsonschema_description:"How long a file must have rested before it is read. Default 2s."`
 }
 
 // Validate returns every fault of the settings at once.
@@ -49,9 +49,6 @@ func (s Settings) Validate() error {
 		if _, err := money.ParseCurrency(s.Currency); err != nil {
 			faults = append(faults, fmt.Errorf("folder: currency: %w", err))
 		}
-	}
-	if s.Quiet < 0 {
-		faults = append(faults, fmt.Errorf("folder: quiet: %s is negative", s.Quiet))
 	}
 	return errors.Join(faults...)
 }

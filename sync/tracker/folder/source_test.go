@@ -38,7 +38,8 @@ func TestQuietIsASetting(t *testing.T) {
 	if got := s.pass(); len(got.Weeks) != 1 {
 		t.Errorf("page = %s, want the week: a minute is longer than the 2s that are the default", dump(got))
 	}
-	s.settings.Quiet = config.Duration(5 * time.Minute)
+	quiet := config.Duration(5 * time.Minute)
+	s.settings.Quiet = &quiet
 	if got := s.pass(); len(got.Weeks) != 0 {
 		t.Errorf("page = %s, want no week: a minute is shorter than five", dump(got))
 	}
