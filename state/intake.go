@@ -35,48 +35,49 @@ type Change struct {
 func (i Intake) empty() bool { return len(i.Weeks) == 0 && len(i.Unread) == 0 && len(i.Gone) == 0 }
 
 // TakeIn stores a batch in one transaction together with the groups that are due because of it. It
-// returns how many of the unread records are new. An empty batch writes nothing.
-func (s *Store) TakeIn(ch Channel, in Intake) (fresh int, err error) {
+// returns the items that were opened or changed by it. An empty batch writes nothing.
+func (s *Store) TakeIn(ch Channel, in Intake) (asked []Item, err error) {
 	if in.empty() {
-		return 0, nil
+		return nil, nil
 	}
 	err = s.change(func(tx *bbolt.Tx) (wrote bool, err error) {
+		asked = nil
 		for _, c := range in.Weeks {
-			one, err := storeWeek(tx, ch, c, in.Now)
+			one, opened, err := storeWeek(tx, ch, c, in.Now)
 			if err != nil {
 				return false, err
 			}
+			if opened {
+				asked = append(asked, *c.Item)
+			}
 			wrote = wrote || one
 		}
-		var one bool
-		fresh, one, err = storeUnread(tx, ch, in)
+		one, err := storeUnread(tx, ch, in)
 		return wrote || one, err
 	})
-	return fresh, err
+	return asked, err
 }
 
 // storeUnread writes what could not be read, and forgets what now could.
-func storeUnread(tx *bbolt.Tx, ch Channel, in Intake) (fresh int, wrote bool, err error) {
+func storeUnread(tx *bbolt.Tx, ch Channel, in Intake) (wrote bool, err error) {
 	for _, u := range in.Unread {
 		key := text(ch.key(), u.ID)
 		if tx.Bucket(bucketUnread).Get(key) != nil {
 			continue
 		}
-		fresh++
-		u.First = in.Now
+		wrote, u.First = true, in.Now
 		if err := put(tx, bucketUnread, key, u); err != nil {
-			return fresh, false, err
+			return false, err
 		}
 	}
-	wrote = fresh > 0
 	for _, id := range in.Gone {
 		one, err := forgetUnread(tx, ch, id, in.Now)
 		if err != nil {
-			return fresh, false, err
+			return false, err
 		}
 		wrote = wrote || one
 	}
-	return fresh, wrote, nil
+	return wrote, nil
 }
 
 // forgetUnread removes the row of a record, and the question that was open because of it.
@@ -93,32 +94,32 @@ func forgetUnread(tx *bbolt.Tx, ch Channel, id string, now time.Time) (wrote boo
 }
 
 // storeWeek writes a week and what follows from it. A change that was only noted, and is noted
-// already, writes nothing.
-func storeWeek(tx *bbolt.Tx, ch Channel, c Change, now time.Time) (wrote bool, err error) {
+// already, writes nothing. Opened says that its item was opened or changed.
+func storeWeek(tx *bbolt.Tx, ch Channel, c Change, now time.Time) (wrote, opened bool, err error) {
 	read, err := forgetUnread(tx, ch, c.Week.ID, now)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	if c.Noted {
 		wrote, err = noteWeek(tx, ch, c, now)
-		return wrote || read, err
+		return wrote || read, wrote && c.Item != nil, err
 	}
-	if err := replaceContent(tx, ch, c); err != nil {
-		return false, err
+	if opened, err = storeWeekItem(tx, ch, c, now); err != nil {
+		return false, false, err
 	}
-	if err := putHead(tx, ch, c); err != nil {
-		return false, err
+	steps := []func() error{
+		func() error { return replaceContent(tx, ch, c) },
+		func() error { return putHead(tx, ch, c) },
+		func() error { return storeHolders(tx, ch, c) },
+		func() error { return markDue(tx, ch.Account, c.Groups) },
+		func() error { return followClaims(tx, ch, c) },
 	}
-	if err := storeWeekItem(tx, ch, c, now); err != nil {
-		return false, err
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return false, false, err
+		}
 	}
-	if err := storeHolders(tx, ch, c); err != nil {
-		return false, err
-	}
-	if err := markDue(tx, ch.Account, c.Groups); err != nil {
-		return false, err
-	}
-	return true, followClaims(tx, ch, c)
+	return true, opened, nil
 }
 
 // noteWeek writes a newer version of the same content, or opens an item about content that was not stored.
@@ -138,13 +139,12 @@ func putHead(tx *bbolt.Tx, ch Channel, c Change) error {
 }
 
 // storeWeekItem opens, changes or closes what a person must decide of the week as a whole.
-func storeWeekItem(tx *bbolt.Tx, ch Channel, c Change, now time.Time) error {
+func storeWeekItem(tx *bbolt.Tx, ch Channel, c Change, now time.Time) (opened bool, err error) {
 	if c.Item == nil {
 		_, err := closeItem(tx, ch.Account, WeekSubject(ch, c.Week.ID), "a good version was taken in", now)
-		return err
+		return false, err
 	}
-	_, err := openItem(tx, ch.Account, *c.Item, now)
-	return err
+	return openItem(tx, ch.Account, *c.Item, now)
 }
 
 // replaceContent stores the content and keeps the former one.

@@ -42,10 +42,14 @@ func (b *book) stored(w tracker.Week) Change {
 // takeIn stores changes in one batch and returns how many unread records are new.
 func (b *book) takeIn(in Intake) int {
 	b.t.Helper()
-	in.Now = b.now
-	fresh, err := b.TakeIn(agency, in)
+	before, err := b.Unread(agency)
 	b.must(err)
-	return fresh
+	in.Now = b.now
+	_, err = b.TakeIn(agency, in)
+	b.must(err)
+	after, err := b.Unread(agency)
+	b.must(err)
+	return len(after) - len(before)
 }
 
 // store takes in weeks, each in a batch of its own.

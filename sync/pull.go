@@ -172,7 +172,8 @@ func (t *traversal) takeIn(page tracker.Page) error {
 		in.Unread = append(in.Unread, state.Unread{ID: u.ID, Reason: u.Reason})
 	}
 	t.report.Unread += len(page.Unread)
-	_, err = t.store.TakeIn(t.channel, in)
+	asked, err := t.store.TakeIn(t.channel, in)
+	t.report.ask(asked)
 	return err
 }
 

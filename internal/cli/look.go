@@ -296,6 +296,9 @@ func (a *app) showWeek(s sync.Story) {
 	for _, g := range s.Groups {
 		fmt.Fprintf(a.out, "  billed in   %s\n", g)
 	}
+	if len(s.Groups) == 0 {
+		fmt.Fprintln(a.out, "  billed in   nothing: no entry of it is billable")
+	}
 	fmt.Fprintf(a.out, "  contents    %d entries, changed %s\n", len(w.Entries), times(len(s.Former)))
 }
 

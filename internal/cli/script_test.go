@@ -46,6 +46,7 @@ func TestScripts(t *testing.T) {
 			"expire":  expire,
 			"await":   await,
 			"send":    send,
+			"age":     ageFiles,
 		},
 	})
 }
@@ -151,4 +152,12 @@ func send(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Check(syscall.Kill(pid, signals[args[0]]))
 	time.Sleep(500 * time.Millisecond)
+}
+
+// ageFiles FOLDER makes the files of a folder look as if they had been written a while ago.
+func ageFiles(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: age FOLDER")
+	}
+	ts.Check(age(ts.MkAbs(args[0])))
 }
