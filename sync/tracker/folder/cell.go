@@ -25,7 +25,7 @@ func date(cell, order string) (civil.Date, error) {
 	if separator != "" {
 		parts = strings.Split(cell, separator[:1])
 	}
-	if len(parts) != 3 || !strings.Contains("./-", separator[:1]) || len(parts[2]) != 4 {
+	if len(parts) != 3 || !strings.ContainsAny(separator[:1], "./-") || len(parts[2]) != 4 {
 		return civil.Date{}, fmt.Errorf("%q is not a date: %s", shown(cell), cure)
 	}
 	if separator[0] == '.' {

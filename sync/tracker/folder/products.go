@@ -41,7 +41,7 @@ func clockify(t *table) (func(*cells) row, error) {
 	return func(c *cells) row {
 		r := c.timed()
 		r.entry.Seconds = c.seconds("duration (h)")
-		r.entry.Currency = c.reading.currency
+		r.entry.Currency = c.currency
 		for _, p := range rates {
 			r.entry.Rate = c.amount(p.column)
 			r.entry.Currency = p.or(r.entry.Currency)
@@ -75,7 +75,7 @@ func (p priced) or(other money.Currency) money.Currency {
 // oneOf returns the amount that is not zero among columns of several currencies; more than one is a fault.
 func (c *cells) oneOf(amounts []priced) (decimal.NullDecimal, money.Currency) {
 	var found decimal.NullDecimal
-	currency := c.reading.currency
+	currency := c.currency
 	if len(amounts) == 1 {
 		currency = amounts[0].or(currency)
 	}
@@ -86,7 +86,7 @@ func (c *cells) oneOf(amounts []priced) (decimal.NullDecimal, money.Currency) {
 		case found.Valid && !found.Decimal.IsZero():
 			c.note(p.column, errors.New("is a second amount of one entry: leave the one that is billed"))
 		default:
-			found, currency = d, p.or(c.reading.currency)
+			found, currency = d, p.or(c.currency)
 		}
 	}
 	return found, currency
