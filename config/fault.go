@@ -82,11 +82,23 @@ type source struct {
 // fault makes a fault at a place in the file.
 func (s *source) fault(line, column int, format string, args ...any) Fault {
 	f := Fault{File: s.file, Line: line, Column: column, Message: fmt.Sprintf(format, args...)}
-	if line >= 1 && line <= len(s.lines) {
+	if line >= 1 && line <= len(s.lines) && len(s.lines[line-1]) <= longest {
 		f.Excerpt = mask(strings.TrimRight(s.lines[line-1], "\r"))
+		if line > 1 && opens.MatchString(s.lines[line-2]) && !places.MatchString(f.Excerpt) {
+			f.Excerpt = ""
+		}
 	}
 	return f
 }
+
+// longest line that is shown beside its fault.
+const longest = 400
+
+// opens finds a key whose value, perhaps a secret, stands in the next line; places one that says where it is.
+var (
+	opens  = regexp.MustCompile(`(?i)(token|secret|password|passwd|credential|key)["']?\s*:\s*([|>][-+0-9]*)?\s*$`)
+	places = regexp.MustCompile(`^\s*(credential|env|file)\s*:`)
+)
 
 // secretive finds the keys whose values may be secrets.
 var secretive = regexp.MustCompile(`(?i)(token|secret|password|passwd|credential|api[_-]?key|private[_-]?key|client[_-]?id)["']?\s*:`)

@@ -176,6 +176,9 @@ func (d *decoding) keys(n *yaml.Node, t reflect.Type) {
 		}
 	case n.Kind == yaml.SequenceNode && t.Kind() == reflect.Slice:
 		for _, c := range n.Content {
+			if isNull(c) {
+				d.add(c, "this element says nothing: take it out")
+			}
 			d.keys(c, t.Elem())
 		}
 	}
@@ -197,7 +200,11 @@ func (d *decoding) fields(n *yaml.Node, t reflect.Type) {
 		key, value := n.Content[i], n.Content[i+1]
 		field, known := fields[key.Value]
 		if !known {
-			d.add(key, "%s", unknown("setting", key.Value, namesOf(t)))
+			f := d.fault(key.Line, key.Column, "%s", unknown("setting", key.Value, namesOf(t)))
+			if meant, like := near(key.Value, namesOf(t)); like && fields[meant] == reflect.TypeFor[Secret]() {
+				f.Excerpt = ""
+			}
+			d.faults = append(d.faults, f)
 			continue
 		}
 		d.keys(value, field)
@@ -260,6 +267,9 @@ func (d *decoding) resolve(v reflect.Value) {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
+		if ownDecoder(v.Type()) {
+			return // a node can hold itself, by an alias
+		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
 				d.resolve(v.Field(i))
@@ -269,12 +279,22 @@ func (d *decoding) resolve(v reflect.Value) {
 		for i := range v.Len() {
 			d.resolve(v.Index(i))
 		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			one := reflect.New(v.Type().Elem()).Elem()
+			one.Set(v.MapIndex(key))
+			d.resolve(one)
+			v.SetMapIndex(key, one)
+		}
 	case reflect.Pointer:
 		if !v.IsNil() {
 			d.resolve(v.Elem())
 		}
 	}
 }
+
+// isNull reports whether a node is written but says nothing.
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
 // child returns the value under a key of a mapping, and the mapping itself where there is none: a place to
 // point at.

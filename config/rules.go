@@ -39,7 +39,7 @@ func (d *decoding) config(root *yaml.Node) *Config {
 
 // need demands a setting.
 func (d *decoding) need(n *yaml.Node, key, what string) {
-	if v, there := child(n, key); !there || (v.Kind == yaml.ScalarNode && v.Value == "") {
+	if v, there := child(n, key); !there || isNull(v) || (v.Kind == yaml.ScalarNode && v.Value == "") {
 		d.add(v, "%s is missing: %s", key, what)
 	}
 }
@@ -179,8 +179,8 @@ func (d *decoding) checkRates(n *yaml.Node, rates []Rate) {
 }
 
 func has(n *yaml.Node, key string) bool {
-	_, there := child(n, key)
-	return there
+	v, there := child(n, key)
+	return there && !isNull(v)
 }
 
 // element returns an element of a list, and the list where there is none.

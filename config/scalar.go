@@ -17,6 +17,9 @@ import (
 // Duration is a length of time such as 30s, 15m, 1h30m, 14d or 2w. A day has 24 hours. It is never negative.
 type Duration time.Duration
 
+// fiftyYears is the most of each unit: the sum of three still fits a time.Duration, which ends at 292 years.
+const fiftyYears = 36500 * 24 * time.Hour / 2
+
 var longUnits = regexp.MustCompile(`^(?:(\d+)w)?(?:(\d+)d)?(.*)$`)
 
 // ParseDuration reads a duration.
@@ -32,14 +35,14 @@ func ParseDuration(s string) (Duration, error) {
 			continue
 		}
 		n, err := strconv.Atoi(m[i+1])
-		if err != nil || n > 36500 {
+		if err != nil || n > int(fiftyYears/day) {
 			return 0, bad
 		}
 		sum += time.Duration(n) * day
 	}
 	if m[3] != "" {
 		rest, err := time.ParseDuration(m[3])
-		if err != nil {
+		if err != nil || rest > fiftyYears || rest < 0 && sum > 0 {
 			return 0, bad
 		}
 		sum += rest

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -117,12 +118,17 @@ func sundays(spec string) string {
 	return strings.Join(fields, " ")
 }
 
+var weekdays = [7]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
+
 // listDays lists the days from first to Sunday by a step.
 func listDays(first, step string) string {
 	from, err1 := strconv.Atoi(first)
+	if at := slices.Index(weekdays[:], strings.ToLower(first)); at >= 0 {
+		from, err1 = at, nil
+	}
 	by, err2 := strconv.Atoi(step)
-	if err1 != nil || err2 != nil || by < 1 {
-		return first + "-6/" + step
+	if err1 != nil || err2 != nil || by < 1 || from > 7 {
+		return first + "-7/" + step // which the parser refuses
 	}
 	var days []string
 	for day := from; day <= 7; day += by {

@@ -38,6 +38,7 @@ func (s Section) Decode(into any) error {
 		}
 	}
 	d := &decoding{source: s.source}
+	d.repeats(s.node) // kind among them
 	d.strict(&rest, into)
 	var impossible error
 	if v, can := into.(interface{ Validate() error }); can {

@@ -1,0 +1,71 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestWhatCouldBeMisreadIsRefused holds what YAML allows and a config must not.
+func TestWhatCouldBeMisreadIsRefused(t *testing.T) {
+	in := func(from, to string) string { return strings.Replace(smallest, from, to, 1) }
+	tests := []struct{ name, text, want string }{
+		{"a start of nothing", in("2026-11-02", "~"), "start is missing"},
+		{"a schedule of nothing", in(`"@daily"`, "~"), "schedule is missing"},
+		{"a state of nothing", in("tidemark.db", "null"), "state is missing"},
+		{"a tracker of nothing", in("{kind: folder}", "~"), "tracker is missing"},
+		{"a rate of nothing", smallest + "    invoice: {rates: [{rate: ~, currency: EUR}]}\n", "rate is missing"},
+		{"a customer of nothing", smallest + "    invoice: {customers: [~]}\n", "says nothing"},
+		{"two kinds", in("{kind: folder}", "{kind: folder, kind: clockify}"), `"kind" stands here a second time`},
+		{"a duration that is too long", smallest + "    lookback: 36500w\n", "is not a duration"},
+		{"a negative rest", smallest + "    jitter: 1d-5m\n", "is not a duration"},
+		{"a range that wraps", in("@daily", "0 0 * * 1,9-7/1"), "is not a schedule"},
+	}
+	for _, tt := range tests {
+		_, err := Load(write(t, tt.text), func(s Sync) error { return s.Tracker.Decode(&vault{}) })
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error = %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestAnAliasOfItselfEnds(t *testing.T) {
+	_, err := Load(write(t, "state: a.db\nsyncs: &x\n  a: *x\n"), nil)
+	faultsOf(t, err)
+}
+
+func TestSecretsAndPathsInMapsAreResolved(t *testing.T) {
+	var got struct {
+		Books map[string]struct {
+			Token Secret `yaml:"token"`
+			Path  Path   `yaml:"path"`
+		} `yaml:"books"`
+	}
+	err := decodeTracker(t, "books: {a: {token: {file: token}, path: x}}", &got, file{"token", hush, 0o600})
+	if err != nil || got.Books["a"].Token.Reveal() != hush || !filepath.IsAbs(string(got.Books["a"].Path)) {
+		t.Errorf("Token, Path = %q, %q, %v; want both resolved", got.Books["a"].Token.Reveal(), got.Books["a"].Path, err)
+	}
+	if faultsOf(t, decodeTracker(t, "books: {a: {token: {file: none}}}", &got)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestASecretInAnyPlaceIsNotShown(t *testing.T) {
+	for _, more := range []string{"token:\n        " + hush, "tokn: " + hush} {
+		err := decodeTracker(t, more, &vault{})
+		if faultsOf(t, err); strings.Contains(err.Error(), hush) {
+			t.Errorf("%q: the error shows the secret: %v", more, err)
+		}
+	}
+}
+
+func TestSundayEndsARangeByName(t *testing.T) {
+	s, err := ParseSchedule("0 0 * * mon-7/2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.Next(tuesday.AddDate(0, 0, 3)), time.Date(2026, 12, 6, 0, 0, 0, 0, time.UTC); !got.Equal(want) {
+		t.Errorf("Next = %s, want Sunday %s", got, want)
+	}
+}
