@@ -3,34 +3,48 @@ package state
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 
 	"go.etcd.io/bbolt"
 )
 
 // Backup writes a copy of the state as it is at this moment to path, complete or not at all. A file
-// that is there already is refused.
+// that is there already is refused. A copy that is put back later is noticed to be older.
 func (s *Store) Backup(path string) error {
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+	if exists(path) {
 		return fmt.Errorf("backup: %s exists already: name another file", path)
 	}
-	fresh := path + ".new"
-	err := s.view(func(tx *bbolt.Tx) error { return tx.CopyFile(fresh, 0o600) })
-	if err != nil {
+	fresh := prepared(path)
+	if err := s.copyTo(fresh); err != nil {
 		return errors.Join(fmt.Errorf("backup: %w", err), removeIfThere(fresh))
-	}
-	if err := syncFile(fresh); err != nil {
-		return errors.Join(fmt.Errorf("backup: %w", err), removeIfThere(fresh))
-	}
-	report, err := Check(fresh)
-	if err := errors.Join(err, report.Err()); err != nil {
-		return errors.Join(fmt.Errorf("backup: the copy is not good: %w", err), removeIfThere(fresh))
 	}
 	if err := os.Rename(fresh, path); err != nil {
-		return fmt.Errorf("backup: %w", err)
+		return errors.Join(fmt.Errorf("backup: %w", err), removeIfThere(fresh))
 	}
-	return syncFolder(path)
+	if err := syncFolder(path); err != nil {
+		return err
+	}
+	now, err := s.marker()
+	if err != nil {
+		return err
+	}
+	return s.advance(now.Generation+1, Options{})
+}
+
+// copyTo writes a copy that is on the disk and that a look found to be good.
+func (s *Store) copyTo(path string) error {
+	err := s.view(func(tx *bbolt.Tx) error { return tx.CopyFile(path, 0o600) })
+	if err != nil {
+		return err
+	}
+	if err := syncFile(path); err != nil {
+		return err
+	}
+	report, err := examine(path)
+	if err := errors.Join(err, report.Err()); err != nil {
+		return fmt.Errorf("the copy is not good: %w", err)
+	}
+	return nil
 }
 
 func syncFile(path string) error {
@@ -44,37 +58,29 @@ func syncFile(path string) error {
 // Compact writes the state at path anew without its free pages, and returns the size in bytes before and
 // after. The old file stays until the new one is complete, checked, and on the disk.
 func Compact(path string) (before, after int64, err error) {
+	if err := existing(path); err != nil {
+		return 0, 0, err
+	}
 	s, err := Open(path, Options{})
 	if err != nil {
 		return 0, 0, err
 	}
-	defer func() { err = errors.Join(err, s.db.Close(), s.lock.release()) }()
-	fresh := path + ".new"
+	defer func() { err = errors.Join(err, s.Close()) }()
+	fresh := prepared(path)
 	if err := compactTo(fresh, s.db); err != nil {
 		return 0, 0, errors.Join(fmt.Errorf("compact: %w", err), removeIfThere(fresh))
 	}
 	if before, after, err = sizes(path, fresh); err != nil {
 		return 0, 0, err
 	}
-	// The copy counts its transactions from the beginning: until the marker is written again it is the
-	// right file with a marker that knows more. Without a marker it is the right file, too.
-	if err := removeIfThere(markerPath(path)); err != nil {
-		return 0, 0, fmt.Errorf("compact: %w", err)
-	}
-	if err := os.Rename(fresh, path); err != nil {
-		return 0, 0, fmt.Errorf("compact: %w", err)
-	}
-	if err := syncFolder(path); err != nil {
-		return 0, 0, err
-	}
-	return before, after, remark(path)
+	return before, after, install(path, Options{})
 }
 
 func compactTo(fresh string, from *bbolt.DB) error {
 	if err := removeIfThere(fresh); err != nil {
 		return err
 	}
-	to, err := openBolt(fresh, false)
+	to, err := openBolt(fresh, Options{})
 	if err != nil {
 		return err
 	}
@@ -82,7 +88,7 @@ func compactTo(fresh string, from *bbolt.DB) error {
 	if err := errors.Join(bbolt.Compact(to, from, 1<<20), to.Sync(), to.Close()); err != nil {
 		return err
 	}
-	report, err := Check(fresh)
+	report, err := examine(fresh)
 	return errors.Join(err, report.Err())
 }
 
@@ -96,14 +102,4 @@ func sizes(old, fresh string) (before, after int64, err error) {
 		return 0, 0, err
 	}
 	return a.Size(), b.Size(), nil
-}
-
-// remark writes the marker of a file that was put into its place.
-func remark(path string) error {
-	db, err := openBolt(path, false)
-	if err != nil {
-		return err
-	}
-	s := &Store{db: db, path: path}
-	return errors.Join(s.mirror(), db.Close())
 }

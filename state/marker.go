@@ -13,9 +13,14 @@ import (
 // marker is a small file beside the state. It tells a lost state from a first run, and an older copy
 // of a state from the newest.
 type marker struct {
-	Instance    string `json:"instance"`
-	Transaction int    `json:"transaction"` // the newest that is known to have been in the file
+	Instance   string `json:"instance"`
+	Generation uint64 `json:"generation"` // the newest that the file is known to have had
 }
+
+// keyGeneration is the key in meta under which the file counts its openings and backups: every copy that was
+// made of it before has a lower number. It is a row and not bbolt's number of transactions, since
+// compaction begins those anew.
+var keyGeneration = []byte("generation")
 
 func markerPath(path string) string { return path + ".id" }
 
@@ -35,44 +40,67 @@ func readMarker(path string) (m marker, there bool, err error) {
 }
 
 // write puts the marker beside the state, complete or not at all.
-func (m marker) write(path string) error {
+func (m marker) write(path string, durable bool) error {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	fresh := markerPath(path) + ".new"
-	f, err := os.OpenFile(fresh, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
+	if err := writeFile(prepared(markerPath(path)), append(data, '\n'), durable); err != nil {
 		return fmt.Errorf("state marker: %w", err)
 	}
-	_, err = f.Write(append(data, '\n'))
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err := os.Rename(prepared(markerPath(path)), markerPath(path)); err != nil {
 		return fmt.Errorf("state marker: %w", err)
 	}
-	if err := os.Rename(fresh, markerPath(path)); err != nil {
-		return fmt.Errorf("state marker: %w", err)
+	if !durable {
+		return nil
 	}
 	return syncFolder(path)
 }
 
-// adopt compares the open file with the marker, and writes the marker again where there was none. A
-// copy that is older than what the marker knows puts every channel into a rebuild: what was billed since
-// then stands in the accounting system, and is not known here.
-func (s *Store) adopt(known marker, marked bool) error {
+func writeFile(path string, data []byte, durable bool) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil && durable {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// adopt compares the open file with the marker, where there is one, and writes it anew. A copy that is
+// older than what the marker knows puts every channel into a rebuild: what was billed since then stands in
+// the accounting system, and is not known here.
+func (s *Store) adopt(known marker, marked bool, o Options) error {
 	now, err := s.marker()
 	if err != nil {
 		return err
 	}
-	switch {
-	case !marked:
-		return now.write(s.path)
-	case known.Instance != now.Instance:
+	if marked && known.Instance != now.Instance {
 		return fmt.Errorf("%s: %w: it was made at another place or time than %s says: %s", s.path, ErrForeign, markerPath(s.path), wayOut)
-	case now.Transaction < known.Transaction:
-		s.older = true
-		return s.rebuildAll()
 	}
-	return nil
+	s.older = marked && now.Generation < known.Generation
+	if s.older {
+		if err := s.rebuildAll(); err != nil {
+			return err
+		}
+	}
+	return s.advance(max(now.Generation, known.Generation)+1, o)
+}
+
+// advance counts: what is copied from the file before is older than the file from now on.
+func (s *Store) advance(generation uint64, o Options) error {
+	err := s.update(func(tx *bbolt.Tx) error { return put(tx, bucketMeta, keyGeneration, generation) })
+	if err != nil {
+		return err
+	}
+	o.Faults.Hit("state-counted")
+	now, err := s.marker()
+	if err != nil {
+		return err
+	}
+	return now.write(s.path, !s.db.NoSync)
 }
 
 // Older reports whether the file was found to be older than it once was. Its channels are in a rebuild then.
@@ -81,26 +109,19 @@ func (s *Store) Older() bool { return s.older }
 // marker returns what the marker should say of the open file.
 func (s *Store) marker() (m marker, err error) {
 	err = s.view(func(tx *bbolt.Tx) error {
-		m.Transaction = tx.ID()
 		known, err := get(tx, bucketMeta, keyInstance, &m.Instance)
 		if err == nil && !known {
 			err = fmt.Errorf("%w: it names no instance", ErrDamaged)
+		}
+		if err == nil {
+			_, err = get(tx, bucketMeta, keyGeneration, &m.Generation)
 		}
 		return err
 	})
 	return m, err
 }
 
-// mirror writes the marker for the file as it is now.
-func (s *Store) mirror() error {
-	now, err := s.marker()
-	if err != nil {
-		return err
-	}
-	return now.write(s.path)
-}
-
-// rebuildAll puts every channel into a rebuild, those too that it does not know yet.
+// rebuildAll puts every channel that the file knows into a rebuild.
 func (s *Store) rebuildAll() error {
 	return s.update(func(tx *bbolt.Tx) error {
 		for _, key := range keysWith(tx, bucketChannel, nil) {

@@ -1,17 +1,15 @@
 package state
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 
 	"tidemark/internal/fault"
 )
@@ -65,9 +63,9 @@ func openLocked(path string, o Options) (*Store, error) {
 	case err != nil:
 		return nil, err
 	case !there && marked:
-		return nil, fmt.Errorf("%s: %w: the file is gone, and %s says that there was one: %s; or, to begin anew, `tidemark state init`", path, ErrLost, markerPath(path), wayOut)
+		return nil, lost(path)
 	case !there:
-		if err := makeState(path, o, time.Time{}, nil); err != nil {
+		if err := makeState(path, o); err != nil {
 			return nil, err
 		}
 	}
@@ -75,13 +73,17 @@ func openLocked(path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.adopt(mark, marked && there); err != nil {
+	if err := s.adopt(mark, marked, o); err != nil {
 		return nil, errors.Join(err, s.db.Close())
 	}
 	return s, nil
 }
 
-// look reports whether there is a file at path, and refuses what cannot be a state.
+func lost(path string) error {
+	return fmt.Errorf("%s: %w: the file is gone, and %s says that there was one: %s; or, to begin anew, `tidemark state init`", path, ErrLost, markerPath(path), wayOut)
+}
+
+// look reports whether there is a file at path, and refuses what cannot be a state or cannot be opened.
 func look(path string) (there bool, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -90,55 +92,89 @@ func look(path string) (there bool, err error) {
 	case err != nil:
 		return false, fmt.Errorf("state file: %w", err)
 	case !info.Mode().IsRegular():
-		return false, fmt.Errorf("%s: %w: it is a %s, not a file; give the setting state another path", path, ErrForeign, kindOf(info.Mode()))
+		return false, noFile(path, info.Mode())
 	case info.Size() == 0:
 		return false, fmt.Errorf("%s: %w: it is empty: %s", path, ErrDamaged, wayOut)
 	}
-	return true, nil
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return false, fmt.Errorf("state file: %w; it has to belong to the user that runs this program", err)
+	}
+	return true, f.Close()
 }
 
-func kindOf(mode fs.FileMode) string {
+// existing refuses a path at which there is no state.
+func existing(path string) error {
+	there, err := look(path)
+	if err != nil || there {
+		return err
+	}
+	switch _, marked, err := readMarker(path); {
+	case err != nil:
+		return err
+	case marked:
+		return lost(path)
+	}
+	return fmt.Errorf("state file: %s: %w; the first pass makes it", path, fs.ErrNotExist)
+}
+
+func noFile(path string, mode fs.FileMode) error {
+	kind := "device or socket"
 	switch {
 	case mode.IsDir():
-		return "folder"
+		kind = "folder"
 	case mode&fs.ModeNamedPipe != 0:
-		return "pipe"
+		kind = "pipe"
 	}
-	return "device or socket"
+	return fmt.Errorf("%s: %w: it is a %s, not a file; give the setting state another path", path, ErrForeign, kind)
 }
 
 // openFile probes the file in a child process, reads it once from the front, so that what follows comes
 // from memory, and opens it.
 func openFile(path string, o Options) (*Store, error) {
 	if !o.NoProbe {
-		report, err := Check(path)
+		report, err := examine(path)
 		if err != nil {
 			return nil, err
 		}
 		if err := report.Err(); err != nil {
-			return nil, fmt.Errorf("%s: %w: %s", path, err, wayOut)
+			return nil, withWayOut(path, err)
 		}
 	}
 	if err := readThrough(path); err != nil {
 		return nil, err
 	}
-	db, err := openBolt(path, o.NoSync)
+	db, err := openBolt(path, o)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{db: db, path: path}
+	s := &Store{db: db, path: path, notes: placed(path).notes(path)}
 	if err := s.view(checkSchema); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
+		return nil, errors.Join(withWayOut(path, err), db.Close())
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		s.notes = append(s.notes, fmt.Sprintf("%s is not this user's alone: %v", path, err))
 	}
 	return s, nil
 }
 
-func openBolt(path string, noSync bool) (*bbolt.DB, error) {
+// withWayOut adds what can be done. Against a newer file only its release helps, and checkSchema says so.
+func withWayOut(path string, err error) error {
+	if errors.Is(err, ErrDamaged) || errors.Is(err, ErrForeign) {
+		return fmt.Errorf("%s: %w: %s", path, err, wayOut)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+func openBolt(path string, o Options) (*bbolt.DB, error) {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
 		Timeout: 2 * time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType,
-		InitialMmapSize: 64 << 20, MaxSize: most, NoSync: noSync,
+		InitialMmapSize: 64 << 20, MaxSize: most, NoSync: o.NoSync,
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, berrors.ErrTimeout):
+		return nil, &HeldError{Path: path}
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	db.AllocSize = 1 << 20
@@ -182,96 +218,8 @@ func checkSchema(tx *bbolt.Tx) error {
 	return nil
 }
 
-// makeState makes a new state under another name, and gives it its own when it is complete and on the disk.
-// A new state may begin in a rebuild of some channels.
-func makeState(path string, o Options, now time.Time, rebuild []Channel) error {
-	fresh := path + ".new"
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), removeIfThere(fresh)); err != nil {
-		return fmt.Errorf("state file: %w", err)
-	}
-	if err := fillState(fresh, o, now, rebuild); err != nil {
-		return errors.Join(fmt.Errorf("state file: create: %w", err), removeIfThere(fresh))
-	}
-	o.Faults.Hit("state-filled")
-	if err := os.Rename(fresh, path); err != nil {
-		return fmt.Errorf("state file: %w", err)
-	}
-	o.Faults.Hit("state-named")
-	return syncFolder(path)
-}
-
-func fillState(path string, o Options, now time.Time, rebuild []Channel) error {
-	db, err := openBolt(path, o.NoSync)
-	if err != nil {
-		return err
-	}
-	o.Faults.Hit("state-opened")
-	err = db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range buckets() {
-			if _, err := tx.CreateBucket(name); err != nil {
-				return err
-			}
-		}
-		for _, ch := range rebuild {
-			if err := put(tx, bucketChannel, ch.key(), Standing{Mode: Rebuild, Since: now}); err != nil {
-				return err
-			}
-		}
-		return errors.Join(put(tx, bucketMeta, keySchema, SchemaVersion), put(tx, bucketMeta, keyInstance, newInstance()))
-	})
-	return errors.Join(err, db.Sync(), db.Close())
-}
-
-func newInstance() string {
-	var id [16]byte
-	_, _ = rand.Read(id[:]) // it never fails: crypto/rand
-	return hex.EncodeToString(id[:])
-}
-
-// Init begins anew at path, deliberately: what is there is moved aside, never deleted. The channels of
-// rebuild adopt what they find in the accounting system and create nothing else. It returns what was moved.
-func Init(path string, now time.Time, rebuild []Channel) (moved []string, err error) {
-	l, err := takeLock(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, l.release()) }()
-	for _, old := range []string{path, markerPath(path)} {
-		aside := old + "." + now.UTC().Format("20060102T150405Z") + ".old"
-		switch err := os.Rename(old, aside); {
-		case err == nil:
-			moved = append(moved, aside)
-		case !errors.Is(err, fs.ErrNotExist):
-			return moved, fmt.Errorf("state file: %w", err)
-		}
-	}
-	return moved, makeState(path, Options{}, now, rebuild)
-}
-
 // Close ends the ownership of the file.
-func (s *Store) Close() error {
-	var err error
-	if s.lock != nil {
-		err = s.mirror()
-	}
-	return errors.Join(err, s.db.Close(), s.lock.release())
-}
+func (s *Store) Close() error { return errors.Join(s.db.Close(), s.lock.release()) }
 
-func removeIfThere(path string) error {
-	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// syncFolder makes a new name in the folder of path outlive a power cut.
-func syncFolder(path string) error {
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return fmt.Errorf("state file: %w", err)
-	}
-	if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
-		return fmt.Errorf("state file: %w", err)
-	}
-	return nil
-}
+// Notes returns what an admin should know about the place of the file. The store works all the same.
+func (s *Store) Notes() []string { return s.notes }

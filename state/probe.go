@@ -1,18 +1,20 @@
 package state
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"runtime/debug"
+	"strings"
+	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 )
 
 // probeArgument is the first argument of the child process that takes a look at a file.
@@ -36,60 +38,106 @@ func (r Report) Err() error {
 	if len(r.Faults) == 0 {
 		return nil
 	}
-	kind := ErrDamaged
-	switch r.Kind {
-	case "newer":
-		kind = ErrNewer
-	case "foreign":
-		kind = ErrForeign
-	}
 	text := r.Faults[0]
 	if n := len(r.Faults) - 1; n > 0 {
 		text = fmt.Sprintf("%s (and %d more)", text, n)
 	}
-	return fmt.Errorf("%w: %s", kind, text)
+	for kind, sentinel := range faultKinds() {
+		if r.Kind == kind {
+			return fmt.Errorf("%w: %s", sentinel, text)
+		}
+	}
+	return fmt.Errorf("%w: %s", ErrDamaged, text)
+}
+
+// faultKinds are the names of the faults that are not damage.
+func faultKinds() map[string]error {
+	return map[string]error{"newer": ErrNewer, "foreign": ErrForeign, "held": berrors.ErrTimeout}
 }
 
 func (r *Report) fault(err error) {
 	if len(r.Faults) == 0 {
-		switch {
-		case errors.Is(err, ErrNewer):
-			r.Kind = "newer"
-		case errors.Is(err, ErrForeign):
-			r.Kind = "foreign"
-		default:
-			r.Kind = "damaged"
+		r.Kind = "damaged"
+		for kind, sentinel := range faultKinds() {
+			if errors.Is(err, sentinel) {
+				r.Kind = kind
+			}
 		}
+	}
+	text := err.Error()
+	for _, sentinel := range []error{ErrDamaged, ErrNewer, ErrForeign} {
+		text = strings.TrimPrefix(text, sentinel.Error()+": ") // Err says it.
 	}
 	const enough = 20
 	if len(r.Faults) < enough {
-		r.Faults = append(r.Faults, err.Error())
+		r.Faults = append(r.Faults, text)
 	}
 }
 
-// Check looks at the file at path in a child process: some damage ends a process that meets it, and that
-// must not be this one. The program's main function has to hand its arguments to [Probe].
-func Check(path string) (Report, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), probeWait)
-	defer cancel()
+// Check looks at the state at path while no other process owns it.
+func Check(path string) (r Report, err error) {
+	if err := existing(path); err != nil {
+		return Report{Path: path}, err
+	}
+	l, err := takeLock(path)
+	if err != nil {
+		return Report{Path: path}, err
+	}
+	defer func() { err = errors.Join(err, l.release()) }()
+	return examine(path)
+}
+
+// examine looks at a file in a child process: some damage ends a process that meets it, and that must not
+// be this one. The program's main function has to hand its arguments to [Probe].
+func examine(path string) (Report, error) {
+	report := Report{Path: path}
+	out, err := runProbe(path)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && crashed(exit):
+		report.fault(fmt.Errorf("a process that read it died (%v)", exit))
+		return report, nil
+	case err != nil:
+		return report, fmt.Errorf("state probe of %s: %w", path, err)
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		return report, fmt.Errorf("state probe of %s: %w", path, err)
+	}
+	if report.Kind == "held" {
+		return report, &HeldError{Path: path}
+	}
+	return report, nil
+}
+
+func runProbe(path string) ([]byte, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return Report{}, fmt.Errorf("state probe: %w", err)
+		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), probeWait)
+	defer cancel()
+	// The child ends with the thread that started it, so that it does not keep the file from the next start.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, self, probeArgument, path)
 	cmd.Env = []string{}
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	runErr := cmd.Run()
-	report := Report{Path: path}
-	if err := json.Unmarshal(out.Bytes(), &report); err == nil && runErr == nil {
-		return report, nil
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.Output()
+	return out, errors.Join(err, ctx.Err())
+}
+
+// crashed tells a child that met damage from one that somebody stopped.
+func crashed(exit *exec.ExitError) bool {
+	const afterPanic = 2
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() {
+		return exit.ExitCode() == afterPanic
 	}
-	if ctx.Err() != nil || runErr == nil {
-		return report, fmt.Errorf("state probe of %s: no answer: %v", path, errors.Join(ctx.Err(), runErr))
+	switch status.Signal() {
+	case syscall.SIGBUS, syscall.SIGSEGV, syscall.SIGABRT:
+		return true
 	}
-	report.fault(fmt.Errorf("%w: a process that read it died (%v)", ErrDamaged, runErr))
-	return report, nil
+	return false
 }
 
 // Probe does the work of the child process where args ask for it. It reports whether they did, and with
@@ -115,10 +163,13 @@ func probe(path string) (r Report) {
 	}()
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true, Timeout: time.Second})
 	if err != nil {
-		r.fault(foreign(path, err))
+		r.fault(tellForeign(path, err))
 		return r
 	}
 	defer db.Close()
+	if err := checkHeads(path, db.Info().PageSize); err != nil {
+		r.fault(err)
+	}
 	err = db.View(func(tx *bbolt.Tx) error {
 		r.Size = tx.Size()
 		for err := range tx.Check() {
@@ -133,26 +184,6 @@ func probe(path string) (r Report) {
 		r.look(db)
 	}
 	return r
-}
-
-// foreign tells a file that never was a database from one that is damaged.
-func foreign(path string, cause error) error {
-	const magicAt, magic = 16, "\xed\xda\x0c\xed"
-	f, err := os.Open(path)
-	if err != nil {
-		return cause
-	}
-	defer f.Close()
-	for _, meta := range []int64{0, 4096} {
-		head := make([]byte, magicAt+len(magic))
-		if _, err := f.ReadAt(head, meta); err != nil && !errors.Is(err, io.EOF) {
-			return cause
-		}
-		if string(head[magicAt:]) == magic {
-			return fmt.Errorf("%w: %v", ErrDamaged, cause)
-		}
-	}
-	return fmt.Errorf("%w, or damaged beyond that: %v", ErrForeign, cause)
 }
 
 // look reads every row, and holds the keys against their index.

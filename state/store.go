@@ -23,6 +23,7 @@ var ErrCommit = errors.New("state file: a commit failed")
 type Store struct {
 	path    string
 	older   bool // the file was found to be older than it once was
+	notes   []string
 	db      *bbolt.DB
 	lock    *lock
 	commits atomic.Int64
