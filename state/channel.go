@@ -35,6 +35,7 @@ type Standing struct {
 	Mode     Mode       `json:"mode"`
 	Since    time.Time  `json:"since"`             // when the mode began
 	ReadFrom civil.Date `json:"readFrom,omitzero"` // the earliest start from which everything was read; zero: nothing yet
+	Reread   time.Time  `json:"reread,omitzero"`   // when the weeks of the look-back were last read whether they had changed or not
 	Rules    string     `json:"rules,omitempty"`   // fingerprint of the settings under which groups were made
 }
 

@@ -94,8 +94,8 @@ func crashRules() Settings {
 	}
 }
 
-// stepDoc is an invoice of fileBooks. It has lines only after the second step.
-type stepDoc struct {
+// fileDoc is an invoice of fileBooks. It has lines only after the second step.
+type fileDoc struct {
 	ID      string
 	Invoice accounting.Invoice
 	Lines   bool // the second step was done; doing it again changes nothing
@@ -117,7 +117,7 @@ func (b *fileBooks) Prepare(inv accounting.Invoice) (accounting.Request, error) 
 
 // change reads the file, lets fn change it, and writes it. The lock is the file system's: processes
 // of a test come one after another, goroutines of one do not.
-func (b *fileBooks) change(fn func(docs []stepDoc) ([]stepDoc, error)) error {
+func (b *fileBooks) change(fn func(docs []fileDoc) ([]fileDoc, error)) error {
 	lock, err := os.OpenFile(b.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (b *fileBooks) change(fn func(docs []stepDoc) ([]stepDoc, error)) error {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return err
 	}
-	var docs []stepDoc
+	var docs []fileDoc
 	if err := load(b.path, &docs); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (b *fileBooks) change(fn func(docs []stepDoc) ([]stepDoc, error)) error {
 	return save(b.path, docs)
 }
 
-func (d stepDoc) receipt() accounting.Receipt {
+func (d fileDoc) receipt() accounting.Receipt {
 	r := accounting.Receipt{ID: d.ID, Reference: d.Invoice.Reference, Customer: d.Invoice.Customer, Currency: d.Invoice.Currency, Status: accounting.Draft, Token: fmt.Sprint(d.Edition)}
 	if d.Lines {
 		r.Net, r.Amounts = d.Invoice.Net(), d.Invoice.Amounts()
@@ -145,7 +145,7 @@ func (d stepDoc) receipt() accounting.Receipt {
 	return r
 }
 
-func (b *fileBooks) docs() (docs []stepDoc, err error) { return docs, load(b.path, &docs) }
+func (b *fileBooks) docs() (docs []fileDoc, err error) { return docs, load(b.path, &docs) }
 
 func (b *fileBooks) Find(_ context.Context, reference string) (found []accounting.Receipt, err error) {
 	docs, err := b.docs()
@@ -173,15 +173,15 @@ func (b *fileBooks) Create(_ context.Context, _ string, req accounting.Request, 
 		return receipt, err
 	}
 	if p.Done == 0 {
-		err := b.change(func(docs []stepDoc) ([]stepDoc, error) {
+		err := b.change(func(docs []fileDoc) ([]fileDoc, error) {
 			p = accounting.Progress{Done: 1, Document: fmt.Sprintf("inv-%d", len(docs)+1)}
-			return append(docs, stepDoc{ID: p.Document, Invoice: inv}), nil
+			return append(docs, fileDoc{ID: p.Document, Invoice: inv}), nil
 		})
 		if err := errors.Join(err, saved(p)); err != nil {
 			return receipt, err
 		}
 	}
-	err = b.change(func(docs []stepDoc) ([]stepDoc, error) {
+	err = b.change(func(docs []fileDoc) ([]fileDoc, error) {
 		for i := range docs {
 			if docs[i].ID == p.Document {
 				docs[i].Lines = true
@@ -194,7 +194,7 @@ func (b *fileBooks) Create(_ context.Context, _ string, req accounting.Request, 
 }
 
 func (b *fileBooks) Update(_ context.Context, _ string, req accounting.Request, left accounting.Receipt) (receipt accounting.Receipt, err error) {
-	err = b.change(func(docs []stepDoc) ([]stepDoc, error) {
+	err = b.change(func(docs []fileDoc) ([]fileDoc, error) {
 		for i := range docs {
 			if docs[i].ID != left.ID {
 				continue

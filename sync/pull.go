@@ -17,6 +17,10 @@ import (
 // periods of up to a month.
 const longestPeriod = 31
 
+// rereadAfter is how long a tracker with a change feed is believed to name every change. Some change
+// contents without a new stamp, and some changes become visible too late for any overlap.
+const rereadAfter = 24 * time.Hour
+
 // unreadFor is how long a record may stay unread before it is a person's.
 const unreadFor = 24 * time.Hour
 
@@ -43,6 +47,15 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 	if err := t.run(ctx); err != nil {
 		return err
 	}
+	reread := e.rereads(standing, now)
+	if reread && !query.Since.IsZero() {
+		if t.query, err = e.rollingQuery(now); err != nil {
+			return err
+		}
+		if err := t.run(ctx); err != nil {
+			return err
+		}
+	}
 	if err := t.readUnread(ctx); err != nil {
 		return err
 	}
@@ -52,10 +65,20 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 	e.faults.Hit("watermark-moved")
 	return e.store.ChangeStanding(e.channel, now, func(st *state.Standing) {
 		st.Rules = e.rules.fingerprint()
+		if reread {
+			st.Reread = now
+		}
 		if st.ReadFrom.IsZero() || e.rules.Start.Before(st.ReadFrom) {
 			st.ReadFrom = e.rules.Start
 		}
 	})
+}
+
+// rereads reports whether the weeks of the look-back are to be read whether they have changed or not:
+// once a day where a change feed alone is asked otherwise.
+func (e *Engine) rereads(st state.Standing, now time.Time) bool {
+	traits := e.tracker.Traits()
+	return traits.Feed && !traits.Wide && (st.Reread.After(now) || now.Sub(st.Reread) >= rereadAfter)
 }
 
 // query asks for what changed since the watermark less the overlap; for everything since start where

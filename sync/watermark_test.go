@@ -256,3 +256,29 @@ func TestLookbackAfterAFailureGoesOnFromTheLastGoodPass(t *testing.T) {
 		t.Errorf("the read begins at %s, want %s", q.First.First, good.AddDays(-14))
 	}
 }
+
+// TestAWideReReadFindsWhatTheFeedDoesNotName changes contents without a new stamp (timecamp-api#38, tock#572):
+// the feed never names the week again, and the daily re-read finds it.
+func TestAWideReReadFindsWhatTheFeedDoesNotName(t *testing.T) {
+	s := newScene(t)
+	w := week("w1", entry("e1", 8))
+	w.Version.Kind = tracker.Stamp
+	s.bill(1, w)
+	s.wait(60 * time.Hour)
+	other := week("w2", ofProject(entry("e2", 1), "p2"))
+	other.Changed = s.now
+	s.bill(1, other)
+	s.wait(time.Hour)
+	changed := w
+	changed.Entries = []tracker.Entry{entry("e1", 9)}
+	s.tracker.put(changed)
+	s.wait(time.Hour)
+	if report := s.pass(); report.Stored != 0 {
+		t.Errorf("stored an hour later = %d, want 0: the feed does not name the week", report.Stored)
+	}
+	s.wait(24 * time.Hour)
+	if report := s.pass(); report.Count(Updated) != 1 {
+		t.Errorf("updated a day later = %d, want 1: %s", report.Count(Updated), report.Summary())
+	}
+	s.quiet()
+}
