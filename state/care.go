@@ -70,8 +70,11 @@ func Compact(path string) (before, after int64, err error) {
 	if err := compactTo(fresh, s.db); err != nil {
 		return 0, 0, errors.Join(fmt.Errorf("compact: %w", err), removeIfThere(fresh))
 	}
-	if before, after, err = sizes(path, fresh); err != nil {
-		return 0, 0, err
+	if before, err = size(path); err != nil {
+		return 0, 0, fmt.Errorf("compact: %w", err)
+	}
+	if after, err = size(fresh); err != nil {
+		return 0, 0, fmt.Errorf("compact: %w", err)
 	}
 	return before, after, install(path, Options{})
 }
@@ -92,14 +95,10 @@ func compactTo(fresh string, from *bbolt.DB) error {
 	return errors.Join(err, report.Err())
 }
 
-func sizes(old, fresh string) (before, after int64, err error) {
-	a, err := os.Stat(old)
+func size(path string) (int64, error) {
+	info, err := os.Stat(path)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	b, err := os.Stat(fresh)
-	if err != nil {
-		return 0, 0, err
-	}
-	return a.Size(), b.Size(), nil
+	return info.Size(), nil
 }

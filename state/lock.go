@@ -43,9 +43,9 @@ func takeLock(path string) (*lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("state lock: %w", err)
 	}
-	for waited := time.Duration(0); ; waited += lockPoll {
+	for began := time.Now(); ; {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil || !errors.Is(err, syscall.EWOULDBLOCK) || waited >= lockWait {
+		if err == nil || !errors.Is(err, syscall.EWOULDBLOCK) || time.Since(began) >= lockWait {
 			break
 		}
 		time.Sleep(lockPoll)

@@ -100,7 +100,11 @@ func (s *Store) advance(generation uint64, o Options) error {
 	if err != nil {
 		return err
 	}
-	return now.write(s.path, !s.db.NoSync)
+	if err := now.write(s.path, !s.db.NoSync); err != nil {
+		return err
+	}
+	o.Faults.Hit("state-marked")
+	return nil
 }
 
 // Older reports whether the file was found to be older than it once was. Its channels are in a rebuild then.

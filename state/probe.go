@@ -66,7 +66,7 @@ func (r *Report) fault(err error) {
 	}
 	text := err.Error()
 	for _, sentinel := range []error{ErrDamaged, ErrNewer, ErrForeign} {
-		text = strings.TrimPrefix(text, sentinel.Error()+": ") // Err says it.
+		text = strings.ReplaceAll(text, sentinel.Error()+": ", "") // Err says it.
 	}
 	const enough = 20
 	if len(r.Faults) < enough {
@@ -167,23 +167,31 @@ func probe(path string) (r Report) {
 		return r
 	}
 	defer db.Close()
-	if err := checkHeads(path, db.Info().PageSize); err != nil {
-		r.fault(err)
-	}
-	err = db.View(func(tx *bbolt.Tx) error {
-		r.Size = tx.Size()
-		for err := range tx.Check() {
-			r.fault(err)
-		}
-		return nil
-	})
-	if err != nil {
+	if err := db.View(r.pages); err != nil {
 		r.fault(err)
 	}
 	if len(r.Faults) == 0 {
 		r.look(db)
 	}
 	return r
+}
+
+// pages looks at the heads and at every page.
+func (r *Report) pages(tx *bbolt.Tx) error {
+	there, err := size(r.Path)
+	if err != nil {
+		return err
+	}
+	if r.Size = tx.Size(); there < r.Size {
+		return fmt.Errorf("%w: it is cut off: %d bytes of %d are there", ErrDamaged, there, r.Size)
+	}
+	if err := checkHeads(r.Path, tx.DB().Info().PageSize); err != nil {
+		return err
+	}
+	for err := range tx.Check() {
+		r.fault(err)
+	}
+	return nil
 }
 
 // look reads every row, and holds the keys against their index.
