@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -124,6 +125,23 @@ func TestCutFilesAreRefusedWithoutAPanic(t *testing.T) {
 		}
 		if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrForeign) {
 			t.Errorf("cut at %d of %d: Open = %v, want it refused", n, r.Size, err)
+		}
+	}
+}
+
+// TestAProbeThatSomebodyStoppedIsNoVerdict tells what damage does to a process from what people do.
+func TestAProbeThatSomebodyStoppedIsNoVerdict(t *testing.T) {
+	for script, want := range map[string]bool{
+		"exit 2": true, "kill -SEGV $$": true, "kill -BUS $$": true, "kill -ABRT $$": true,
+		"exit 1": false, "kill -INT $$": false, "kill -TERM $$": false, "kill -KILL $$": false,
+	} {
+		err := exec.Command("/bin/sh", "-c", script).Run()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			t.Fatalf("%s: %v, want a process that failed", script, err)
+		}
+		if got := crashed(exit); got != want {
+			t.Errorf("crashed after %q = %v, want %v", script, got, want)
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -22,6 +24,7 @@ func parts() map[string]func(path string) error {
 		"hold":     hold,
 		"init":     initAnew,
 		"stranger": openAsStranger,
+		"fill":     fillUp,
 	}
 }
 
@@ -65,4 +68,30 @@ func openAsStranger(path string) error {
 		}
 	}
 	return hold(path)
+}
+
+// fillUp writes when files may not grow any more: the first commit that has to fails, and each one after it.
+func fillUp(path string) error {
+	s, err := Open(path, Options{NoProbe: true})
+	if err != nil {
+		return err
+	}
+	there, err := size(path)
+	if err != nil {
+		return err
+	}
+	limit := syscall.Rlimit{Cur: uint64(there), Max: uint64(there)}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		return err
+	}
+	ch := Channel{Tracker: "t", Account: "b", Prefix: "ts-"}
+	for _, summary := range []string{strings.Repeat("x", 4<<20), "short"} {
+		if err := s.Beat(ch, Heartbeat{Summary: summary}); !errors.Is(err, ErrCommit) {
+			return fmt.Errorf("Beat = %w, want %w", err, ErrCommit)
+		}
+	}
+	if _, err := s.Heartbeat(ch); err != nil {
+		return err
+	}
+	return s.Close()
 }

@@ -107,14 +107,19 @@ func TestForeignAndNewerFilesAreRefused(t *testing.T) {
 		}
 		return put(tx, bucketMeta, keySchema, SchemaVersion+1)
 	})
-	for path, want := range map[string]error{other: ErrForeign, newer: ErrNewer} {
+	tests := []struct {
+		path    string
+		want    error
+		rebuild bool // is a way out
+	}{{other, ErrForeign, true}, {newer, ErrNewer, false}}
+	for _, test := range tests {
 		for _, noProbe := range []bool{false, true} {
-			_, err := Open(path, Options{NoProbe: noProbe})
-			if !errors.Is(err, want) {
-				t.Errorf("Open = %v, want %v", err, want)
+			_, err := Open(test.path, Options{NoProbe: noProbe})
+			if !errors.Is(err, test.want) {
+				t.Errorf("Open = %v, want %v", err, test.want)
 			}
-			if rebuild := strings.Contains(fmt.Sprint(err), "rebuild"); rebuild != (want == ErrForeign) {
-				t.Errorf("Open = %v, with the way of a rebuild: %v, want that only for a foreign file", err, rebuild)
+			if got := strings.Contains(fmt.Sprint(err), "rebuild"); got != test.rebuild {
+				t.Errorf("Open = %v, which names a rebuild: %v, want %v", err, got, test.rebuild)
 			}
 		}
 	}
@@ -193,5 +198,21 @@ func TestACommitThatFailsEndsTheWriting(t *testing.T) {
 	}
 	if err := s.Beat(ch, Heartbeat{}); !errors.Is(err, ErrCommit) {
 		t.Errorf("Beat after a failed commit = %v, want %v", err, ErrCommit)
+	}
+}
+
+// TestNoSpaceInACommitEndsTheWriting limits the size of files for a process that writes.
+func TestNoSpaceInACommitEndsTheWriting(t *testing.T) {
+	path := stateWithRows(t)
+	if out, err := child(t, "fill", path, "").CombinedOutput(); err != nil {
+		t.Fatalf("the child: %v: %s", err, out)
+	}
+	s, err := Open(path, Options{})
+	if err != nil {
+		t.Fatalf("with space again: Open = %v", err)
+	}
+	defer s.Close()
+	if n := len(keysOf(t, s, bucketEvent)); n != 2000 || s.Older() {
+		t.Errorf("%d events are left, older: %v, want 2000 in the newest file", n, s.Older())
 	}
 }
