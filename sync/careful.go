@@ -9,7 +9,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"tidemark/state"
-	"tidemark/sync/accounting"
 	"tidemark/sync/money"
 )
 
@@ -17,24 +16,22 @@ import (
 // was billed before. What is found is adopted. What is not found may be created in a first run, and
 // waits for a person after a rebuild. It returns what may be created now.
 func (p *poster) lookFirst(ctx context.Context, tasks []*task) (free []*task, found bool, err error) {
-	hits := make([][]accounting.Receipt, len(tasks))
-	results := p.each(ctx, tasks, func(ctx context.Context, t *task) result {
-		i := slices.Index(tasks, t)
+	results := p.each(ctx, tasks, func(ctx context.Context, t *task) (r result) {
 		var err error
-		if hits[i], err = p.books.Find(ctx, t.op.Frozen.Invoice.Reference); err != nil {
-			return result{err: fmt.Errorf("look-up: %w", err)}
+		if t.found, err = p.books.Find(ctx, t.op.Frozen.Invoice.Reference); err != nil {
+			r.err = fmt.Errorf("look-up: %w", err)
 		}
-		return result{}
+		return r
 	})
 	var known, unknown []*task
-	for i, r := range results {
+	for _, r := range results {
 		switch {
 		case r.err != nil:
 			p.fail(r)
-		case len(hits[i]) > 0:
-			known = append(known, tasks[i])
+		case len(r.task.found) > 0:
+			known = append(known, r.task)
 		default:
-			unknown = append(unknown, tasks[i])
+			unknown = append(unknown, r.task)
 		}
 	}
 	if slices.ContainsFunc(known, func(t *task) bool { return t.sit.Group.Operations == 0 }) {
@@ -42,27 +39,17 @@ func (p *poster) lookFirst(ctx context.Context, tasks []*task) (free []*task, fo
 			return nil, false, err
 		}
 	}
-	if err := p.adoptAll(ctx, known, tasks, hits); err != nil {
-		return nil, false, err
+	for part := range slices.Chunk(known, batch) {
+		err := p.run(ctx, part, func(_ context.Context, t *task) result { return p.adopt(t, t.found, true) })
+		if err != nil {
+			return nil, false, err
+		}
 	}
 	if len(p.errs) > 0 {
 		return nil, len(known) > 0, nil // One that could not be looked up may be the one that shows a lost state.
 	}
 	free, err = p.absentAll(unknown)
 	return free, len(known) > 0, err
-}
-
-// adoptAll claims what was found and records it.
-func (p *poster) adoptAll(ctx context.Context, known, tasks []*task, hits [][]accounting.Receipt) error {
-	for part := range slices.Chunk(known, batch) {
-		err := p.run(ctx, part, func(_ context.Context, t *task) result {
-			return p.adopt(t, hits[slices.Index(tasks, t)], true)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // absentAll returns which of the tasks that were not found may be created: those that a person

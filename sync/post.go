@@ -101,8 +101,9 @@ type task struct {
 	sit      state.Situation
 	kase     Case
 	decision Decision
-	op       state.Operation     // of what is to be sent
-	moved    *accounting.Receipt // the draft with another token, that was updated in vain
+	op       state.Operation      // of what is to be sent
+	moved    *accounting.Receipt  // the draft with another token, that was updated in vain
+	found    []accounting.Receipt // what bore its reference before anything was claimed
 }
 
 func (t task) reference() string { return t.due.Group.Reference }
