@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -59,12 +60,18 @@ func (d *Duration) UnmarshalYAML(n *yaml.Node) (err error) {
 	return err
 }
 
-// String writes whole days as 14d, and the rest as 1h30m0s.
+// String writes whole days as 14d, and the rest as 1h30m.
 func (d Duration) String() string {
 	if day := 24 * time.Hour; d > 0 && time.Duration(d)%day == 0 {
 		return fmt.Sprintf("%dd", time.Duration(d)/day)
 	}
-	return time.Duration(d).String()
+	text := time.Duration(d).String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 // Date is a day such as 2026-11-02.

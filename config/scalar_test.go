@@ -39,7 +39,7 @@ func TestParseDuration(t *testing.T) {
 }
 
 func TestDurationIsWrittenAsItCanBeRead(t *testing.T) {
-	for _, text := range []string{"14d", "1h30m0s", "0s", "1d"} {
+	for _, text := range []string{"14d", "1h30m", "36h", "10m", "10m5s", "1h0m5s", "100ms", "0s", "1d"} {
 		d, err := ParseDuration(text)
 		if err != nil || d.String() != text {
 			t.Errorf("ParseDuration(%q) = %s, %v; want the same text", text, d, err)

@@ -43,14 +43,32 @@ func badSpec(spec, why string) error {
 	return fmt.Errorf("%q is not a schedule: %s (write \"*/15 * * * *\", \"0 6 * * 1-5\", @daily or @every 15m)", spec, why)
 }
 
-// steps finds a step in a field.
-var steps = regexp.MustCompile(`/(\d+)$`)
-
 // letters are what a field of a schedule may consist of.
 var letters = regexp.MustCompile(`^[0-9A-Za-z*/,?-]+$`)
 
-// most are the largest sensible steps of the five fields.
-var most = [5]int{59, 23, 31, 12, 7}
+// field is the range of one of the five fields, and the names of its values.
+type field struct {
+	first, last int
+	names       []string
+}
+
+var (
+	weekdays   = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
+	months     = []string{"", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
+	cronFields = [5]field{{0, 59, nil}, {0, 23, nil}, {1, 31, nil}, {1, 12, months}, {0, 7, weekdays}}
+)
+
+// value reads a number or name; it is -1 for what is neither.
+func (f field) value(text string) int {
+	if at := slices.Index(f.names, strings.ToLower(text)); at >= 0 && text != "" {
+		return at
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return -1
+	}
+	return n
+}
 
 // checkSpec refuses what the parser would accept and misread.
 func checkSpec(spec string) error {
@@ -66,40 +84,58 @@ func checkSpec(spec string) error {
 	case strings.HasPrefix(spec, "@"):
 		return nil
 	}
-	fields := strings.Fields(spec)
-	if len(fields) != 5 {
-		return badSpec(spec, fmt.Sprintf("it has %d fields, and five are wanted: minute, hour, day, month, weekday", len(fields)))
+	texts := strings.Fields(spec)
+	if len(texts) != len(cronFields) {
+		return badSpec(spec, fmt.Sprintf("it has %d fields, and five are wanted: minute, hour, day, month, weekday", len(texts)))
 	}
-	for i, field := range fields {
-		for part := range strings.SplitSeq(field, ",") {
-			if err := checkPart(spec, part, most[i]); err != nil {
-				return err
+	for i, text := range texts {
+		for part := range strings.SplitSeq(text, ",") {
+			if why := cronFields[i].check(part); why != "" {
+				return badSpec(spec, why)
 			}
 		}
 	}
 	return nil
 }
 
-func checkPart(spec, part string, most int) error {
-	if !letters.MatchString(part) || strings.HasPrefix(part, "-") || strings.HasPrefix(part, "*-") || strings.HasSuffix(part, "-") {
-		return badSpec(spec, fmt.Sprintf("%q says nothing", part))
+// check says why a part of a field would be misread. What it does not mind, the parser may.
+func (f field) check(part string) string {
+	if !letters.MatchString(part) || strings.HasPrefix(part, "-") || strings.HasPrefix(part, "*-") || strings.HasPrefix(part, "?-") || strings.HasSuffix(part, "-") {
+		return fmt.Sprintf("%q says nothing", part)
 	}
-	if m := steps.FindStringSubmatch(part); m != nil {
-		if n, err := strconv.Atoi(m[1]); err != nil || n < 1 || n > most {
-			return badSpec(spec, fmt.Sprintf("a step of %s is not possible there", m[1]))
-		}
+	of, step, stepped := strings.Cut(part, "/")
+	if !stepped || strings.Contains(step, "/") {
+		return ""
 	}
-	return nil
+	if n, err := strconv.Atoi(step); err != nil || n < 1 || n > f.width(of) {
+		return fmt.Sprintf("a step of %s is not possible there", step)
+	}
+	return ""
+}
+
+// width returns the largest step that is not beyond a range such as *, 10 (and what follows) or 10-20.
+func (f field) width(of string) int {
+	from, to, ranged := strings.Cut(of, "-")
+	first, last := f.value(from), f.value(to)
+	switch {
+	case first < 0 || ranged && last < 0:
+		return f.last // of *, and of what the parser refuses
+	case !ranged && f.last == 7:
+		last = 6 // to the parser, the week ends on Saturday
+	case !ranged:
+		last = f.last
+	}
+	return last - first
 }
 
 // sundays writes 7 as 0 in the field of weekdays: the parser knows only that one.
 func sundays(spec string) string {
-	fields := strings.Fields(spec)
-	if strings.HasPrefix(spec, "@") || len(fields) != 5 {
+	texts := strings.Fields(spec)
+	if strings.HasPrefix(spec, "@") || len(texts) != 5 {
 		return spec
 	}
 	var parts []string
-	for part := range strings.SplitSeq(fields[4], ",") {
+	for part := range strings.SplitSeq(texts[4], ",") {
 		from, step, stepped := strings.Cut(part, "/")
 		first, last, ranged := strings.Cut(from, "-")
 		switch {
@@ -114,20 +150,15 @@ func sundays(spec string) string {
 		}
 		parts = append(parts, part)
 	}
-	fields[4] = strings.Join(parts, ",")
-	return strings.Join(fields, " ")
+	texts[4] = strings.Join(parts, ",")
+	return strings.Join(texts, " ")
 }
-
-var weekdays = [7]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
 // listDays lists the days from first to Sunday by a step.
 func listDays(first, step string) string {
-	from, err1 := strconv.Atoi(first)
-	if at := slices.Index(weekdays[:], strings.ToLower(first)); at >= 0 {
-		from, err1 = at, nil
-	}
-	by, err2 := strconv.Atoi(step)
-	if err1 != nil || err2 != nil || by < 1 || from > 7 {
+	from := cronFields[4].value(first)
+	by, err := strconv.Atoi(step)
+	if from < 0 || err != nil || by < 1 || from > 7 {
 		return first + "-7/" + step // which the parser refuses
 	}
 	var days []string
