@@ -7,6 +7,8 @@ package config
 import (
 	"time"
 	_ "time/tzdata" // so that every zone is known, whatever the machine has installed
+
+	"go.yaml.in/yaml/v4"
 )
 
 // Config is a config file.
@@ -16,6 +18,8 @@ type Config struct {
 	Sweep Schedule `yaml:"sweep" jsonschema_description:"When keys that have lived are deleted, in UTC. Default 17 * * * *."`
 	Log   Log      `yaml:"log" jsonschema_description:"What is logged, and how."`
 	Syncs []Sync   `yaml:"-"`
+
+	source *source
 }
 
 // Keys says how long a key lives: the sum of both.
@@ -50,6 +54,9 @@ type Sync struct {
 	Late           string   `yaml:"late" jsonschema:"enum=review,enum=second-invoice" jsonschema_description:"Work that was approved after the invoice was made: review (default), or a second invoice."`
 	MaxNewInvoices int      `yaml:"max_new_invoices" jsonschema:"minimum=1" jsonschema_description:"A pass that wants to create more creates none and asks. Default 200."`
 	Workers        int      `yaml:"workers" jsonschema:"minimum=1,maximum=32" jsonschema_description:"Requests at a time. Default 4."`
+
+	node   *yaml.Node
+	source *source
 }
 
 // Invoice says what becomes an invoice.

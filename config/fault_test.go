@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,10 +13,11 @@ func TestFaultPointsAtItsPlace(t *testing.T) {
 		fault Fault
 		want  string
 	}{
-		{"with a line", Fault{"a.yaml", 3, 5, "too short", "    due: 1h"}, "a.yaml:3:5: too short\n        due: 1h\n        ^"},
-		{"without an excerpt", Fault{"a.yaml", 3, 5, "too short", ""}, "a.yaml:3:5: too short"},
+		{"with a line", Fault{"a.yaml", 3, 5, "a.due", "too short", "    due: 1h"}, "a.yaml:3:5: too short\n        due: 1h\n        ^"},
+		{"without an excerpt", Fault{"a.yaml", 3, 5, "a.due", "too short", ""}, "a.yaml:3:5: too short (a.due)"},
+		{"without a setting", Fault{"a.yaml", 3, 5, "", "too short", ""}, "a.yaml:3:5: too short"},
 		{"without a place", Fault{File: "a.yaml", Message: "it is empty"}, "a.yaml: it is empty"},
-		{"a mark beyond the line", Fault{"a.yaml", 1, 40, "cut off", "abc"}, "a.yaml:1:40: cut off\n    abc\n       ^"},
+		{"a mark beyond the line", Fault{"a.yaml", 1, 40, "", "cut off", "abc"}, "a.yaml:1:40: cut off\n    abc\n       ^"},
 	}
 	for _, tt := range tests {
 		if got := tt.fault.Error(); got != tt.want {
@@ -56,6 +58,13 @@ func TestMaskHidesWhatMayBeASecret(t *testing.T) {
 		{"token: {env: A=hunter2}", "token: •••"},
 		{"token: {env: NAME}, password: hunter2", "token: •••"},
 		{"token:", "token:"},
+		{"key: hunter2", "key: •••"},
+		{"access_key: hunter2", "access_key: •••"},
+		{"passphrase: hunter2", "passphrase: •••"},
+		{"Authorization: Bearer hunter2", "Authorization: •••"},
+		{"token_two: hunter2", "token_two: •••"},
+		{"keys: {margin: 1h}", "keys: {margin: 1h}"},
+		{"author: Ida", "author: Ida"},
 		{"schedule: hourly", "schedule: hourly"},
 	}
 	for _, tt := range tests {
@@ -79,6 +88,25 @@ func TestNearProposesOnlyWhatIsLikeIt(t *testing.T) {
 	for _, tt := range tests {
 		if got, ok := near(tt.wrong, known); got != tt.want || ok != (tt.want != "") {
 			t.Errorf("near(%q) = %q, %v; want %q", tt.wrong, got, ok, tt.want)
+		}
+	}
+}
+
+func TestNothingInsideASecretIsShown(t *testing.T) {
+	tests := []struct {
+		text string
+		want []bool
+	}{
+		{"a: 1\ntoken: x\nb: 2", []bool{false, false, false}},
+		{"token:\n  value: x\n\n  other:\n    - y\nb: 2", []bool{false, true, false, true, true, false}},
+		{"token:\n- x\n- y\nb: 2", []bool{false, true, true, false}},
+		{"token: {\n  value: x }\nb: 2", []bool{false, true, false}},
+		{"- token: |\n    x\n   y\n- b: 2", []bool{false, true, true, false}},
+		{"keys:\n  margin: 1h", []bool{false, false}},
+	}
+	for _, tt := range tests {
+		if got := insideSecrets(strings.Split(tt.text, "\n")); !slices.Equal(got, tt.want) {
+			t.Errorf("insideSecrets(%q) = %v, want %v", tt.text, got, tt.want)
 		}
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"reflect"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -27,11 +25,10 @@ func Load(path string, build func(Sync) error) (*Config, error) {
 	if err != nil {
 		return nil, &Faults{[]Fault{{File: path, Message: err.Error()}}}
 	}
-	folder, err := filepath.Abs(filepath.Dir(path))
+	src, err := newSource(path, string(data))
 	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
+		return nil, err
 	}
-	src := &source{file: path, folder: folder, lines: strings.Split(string(data), "\n")}
 	root, err := src.parse(data)
 	if err != nil {
 		return nil, err
@@ -78,10 +75,12 @@ func (s *source) parse(data []byte) (*yaml.Node, error) {
 	if err != nil {
 		return nil, Join(&Faults{s.loadFaults(err)})
 	}
+	top := &root
 	if root.Kind == yaml.DocumentNode && len(root.Content) == 1 {
-		return root.Content[0], nil
+		top = root.Content[0]
 	}
-	return &root, nil
+	s.name(top, "")
+	return top, nil
 }
 
 // loadFaults turns the errors of the YAML library into faults.
@@ -102,19 +101,29 @@ func (s *source) loadFaults(err error) (faults []Fault) {
 }
 
 func (s *source) loadFault(e *yaml.LoadError) Fault {
-	f := s.fault(e.Mark.Line, e.Mark.Column, "%s", plain(e.Message))
-	if e.Mark.Line == 0 {
-		f.Excerpt = ""
-	}
-	return f
+	return s.faultAt(e.Mark.Line, e.Mark.Column, s.places[place{e.Mark.Line, e.Mark.Column}], plain(e.Message))
 }
 
-// constructed finds the library's way to say that a value is of the wrong kind.
-var constructed = regexp.MustCompile("^cannot construct !!(\\w+)(?: `.*`)? into (.*)$")
+// What the library says with a value in it: that it is of the wrong kind, or an alias.
+var (
+	constructed = regexp.MustCompile("(?s)^cannot construct !!(\\w+)(?: `.*`)? into (.*)$")
+	tagged      = regexp.MustCompile("(?s)^cannot construct .* as a (\\S+)$")
+	aliased     = regexp.MustCompile(`(?s)^unknown anchor '.*' referenced$`)
+	circular    = regexp.MustCompile(`(?s)^anchor '.*' value contains itself$`)
+)
 
 // plain says the library's messages in words for admins. Values are left out: they may be secrets.
 func plain(message string) string {
 	message = strings.TrimPrefix(message, "yaml: ")
+	switch {
+	case aliased.MatchString(message):
+		return "a * at the start of a value makes it an alias, and there is no anchor of this name: put the value into quotes"
+	case circular.MatchString(message):
+		return "this alias stands inside what it stands for"
+	}
+	if m := tagged.FindStringSubmatch(message); m != nil {
+		return "this value is not what its tag " + m[1] + " says"
+	}
 	m := constructed.FindStringSubmatch(message)
 	if m == nil {
 		return message
@@ -132,177 +141,4 @@ func plain(message string) string {
 		want = "true or false"
 	}
 	return fmt.Sprintf("%s is wanted here, and this is %s", want, got)
-}
-
-// decoding gathers the faults of a file.
-type decoding struct {
-	*source
-	faults []Fault
-}
-
-func (d *decoding) add(n *yaml.Node, format string, args ...any) {
-	d.faults = append(d.faults, d.fault(n.Line, n.Column, format, args...))
-}
-
-// strict decodes a mapping into a struct: unknown and repeated keys are faults, and the rest is read all
-// the same.
-func (d *decoding) strict(n *yaml.Node, into any) {
-	if n.Kind != yaml.MappingNode {
-		d.add(n, "a mapping is wanted here")
-		return
-	}
-	d.keys(n, reflect.TypeOf(into).Elem())
-	err := n.Load(into, yaml.WithUniqueKeys(false))
-	if err != nil {
-		d.faults = append(d.faults, d.loadFaults(err)...)
-	}
-	d.resolve(reflect.ValueOf(into).Elem())
-}
-
-// keys checks the keys of a mapping, and of the mappings in it, against the fields of a type.
-func (d *decoding) keys(n *yaml.Node, t reflect.Type) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch {
-	case n.Kind == yaml.AliasNode:
-		d.keys(n.Alias, t)
-	case n.Kind == yaml.MappingNode && t.Kind() == reflect.Struct && !ownDecoder(t):
-		d.fields(n, t)
-	case n.Kind == yaml.MappingNode && t.Kind() == reflect.Map:
-		d.repeats(n)
-		for i := 1; i < len(n.Content); i += 2 {
-			d.keys(n.Content[i], t.Elem())
-		}
-	case n.Kind == yaml.SequenceNode && t.Kind() == reflect.Slice:
-		for _, c := range n.Content {
-			if isNull(c) {
-				d.add(c, "this element says nothing: take it out")
-			}
-			d.keys(c, t.Elem())
-		}
-	}
-}
-
-// ownDecoder reports whether a type reads its node itself, or keeps it for later.
-func ownDecoder(t reflect.Type) bool {
-	if t == reflect.TypeFor[yaml.Node]() {
-		return true
-	}
-	_, own := reflect.New(t).Interface().(interface{ UnmarshalYAML(n *yaml.Node) error })
-	return own
-}
-
-func (d *decoding) fields(n *yaml.Node, t reflect.Type) {
-	d.repeats(n)
-	fields := fieldsOf(t)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		field, known := fields[key.Value]
-		if !known {
-			f := d.fault(key.Line, key.Column, "%s", unknown("setting", key.Value, namesOf(t)))
-			if meant, like := near(key.Value, namesOf(t)); like && fields[meant] == reflect.TypeFor[Secret]() {
-				f.Excerpt = ""
-			}
-			d.faults = append(d.faults, f)
-			continue
-		}
-		d.keys(value, field)
-	}
-}
-
-// repeats finds keys that stand twice in one mapping.
-func (d *decoding) repeats(n *yaml.Node) {
-	seen := map[string]int{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		if first, twice := seen[key.Value]; twice {
-			d.add(key, "%q stands here a second time; the first is in line %d", key.Value, first)
-			continue
-		}
-		seen[key.Value] = key.Line
-	}
-}
-
-// fieldsOf returns the types of the settings of a struct by their names.
-func fieldsOf(t reflect.Type) map[string]reflect.Type {
-	fields := map[string]reflect.Type{}
-	for i := range t.NumField() {
-		if name := nameOf(t.Field(i)); name != "" {
-			fields[name] = t.Field(i).Type
-		}
-	}
-	return fields
-}
-
-// namesOf returns the names of the settings of a struct, in their order.
-func namesOf(t reflect.Type) (names []string) {
-	for i := range t.NumField() {
-		if name := nameOf(t.Field(i)); name != "" {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-func nameOf(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-	if name == "-" || !f.IsExported() {
-		return ""
-	}
-	return name
-}
-
-// resolve makes the paths in a value absolute and fetches its secrets.
-func (d *decoding) resolve(v reflect.Value) {
-	switch x := v.Addr().Interface().(type) {
-	case *Path:
-		*x = Path(absolute(d.folder, string(*x)))
-		return
-	case *Secret:
-		if err := x.resolve(d.folder); err != nil {
-			d.faults = append(d.faults, d.fault(x.line, x.col, "%v", err))
-		}
-		return
-	}
-	switch v.Kind() {
-	case reflect.Struct:
-		if ownDecoder(v.Type()) {
-			return // a node can hold itself, by an alias
-		}
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				d.resolve(v.Field(i))
-			}
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			d.resolve(v.Index(i))
-		}
-	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			one := reflect.New(v.Type().Elem()).Elem()
-			one.Set(v.MapIndex(key))
-			d.resolve(one)
-			v.SetMapIndex(key, one)
-		}
-	case reflect.Pointer:
-		if !v.IsNil() {
-			d.resolve(v.Elem())
-		}
-	}
-}
-
-// isNull reports whether a node is written but says nothing.
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
-
-// child returns the value under a key of a mapping, and the mapping itself where there is none: a place to
-// point at.
-func child(n *yaml.Node, key string) (value *yaml.Node, there bool) {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Kind == yaml.MappingNode && n.Content[i].Value == key {
-			return n.Content[i+1], true
-		}
-	}
-	return n, false
 }

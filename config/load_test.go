@@ -212,12 +212,16 @@ syncs:
 		{10, 17, `kind is missing`},
 		{11, 14, `a whole number is wanted here, and this is text`},
 	}
+	paths := []string{"sweeep", "syncs.A_b", "syncs.A_b.schedule", "syncs.A_b.schedule", "syncs.A_b.start", "syncs.A_b.timezone", "syncs.A_b.tracker", "syncs.A_b.accounting", "syncs.A_b.workers"}
 	_, err := Load(write(t, text), nil)
 	got := faultsOf(t, err)
 	if len(got) != len(want) {
 		t.Fatalf("faults = %d, want %d:\n%v", len(got), len(want), err)
 	}
 	for i, w := range want {
+		if got[i].Path != paths[i] {
+			t.Errorf("fault %d = %s, want that of %s", i, got[i].Path, paths[i])
+		}
 		if got[i].Line != w.line || got[i].Column != w.column || !strings.Contains(got[i].Message, w.message) {
 			t.Errorf("fault %d = %d:%d %s, want %d:%d %s", i, got[i].Line, got[i].Column, got[i].Message, w.line, w.column, w.message)
 		}
@@ -270,7 +274,7 @@ func FuzzLoad(f *testing.F) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := Load(path, nil)
+		c, err := Load(path, func(s Sync) error { return Join(s.Tracker.Decode(&shelf{}), s.Accounting.Decode(&vault{})) })
 		if (c == nil) != (err != nil) {
 			t.Fatalf("Load = %v, %v; want one of them", c, err)
 		}

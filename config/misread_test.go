@@ -17,6 +17,11 @@ func TestWhatCouldBeMisreadIsRefused(t *testing.T) {
 		{"a tracker of nothing", in("{kind: folder}", "~"), "tracker is missing"},
 		{"a rate of nothing", smallest + "    invoice: {rates: [{rate: ~, currency: EUR}]}\n", "rate is missing"},
 		{"a customer of nothing", smallest + "    invoice: {customers: [~]}\n", "says nothing"},
+		{"a start of nothing by an alias", in("start: 2026-11-02", "jitter: &n ~\n    start: *n"), "start is missing"},
+		{"a rate of nothing by an alias", smallest + "    invoice: {rates: [{client: &n ~, rate: *n, currency: EUR}]}\n", "rate is missing"},
+		{"an alias for a name", in("daily\"", "daily\"\n    jitter: &workers 5m\n    ? *workers\n    : 3"), "a name is wanted here"},
+		{"an alias of nothing", smallest + "    jitter: *five\n", "put the value into quotes"},
+		{"a tag that is not true", smallest + "    workers: !!int many\n", "is not what its tag !!int says"},
 		{"two kinds", in("{kind: folder}", "{kind: folder, kind: clockify}"), `"kind" stands here a second time`},
 		{"a duration that is too long", smallest + "    lookback: 36500w\n", "is not a duration"},
 		{"a negative rest", smallest + "    jitter: 1d-5m\n", "is not a duration"},
@@ -67,5 +72,13 @@ func TestSundayEndsARangeByName(t *testing.T) {
 	}
 	if got, want := s.Next(tuesday.AddDate(0, 0, 3)), time.Date(2026, 12, 6, 0, 0, 0, 0, time.UTC); !got.Equal(want) {
 		t.Errorf("Next = %s, want Sunday %s", got, want)
+	}
+}
+
+func TestASyncMayBeAnAlias(t *testing.T) {
+	text := strings.Replace(smallest, "agency:", "agency: &a", 1) + "  studio: *a\n"
+	c, err := Load(write(t, text), nil)
+	if err != nil || len(c.Syncs) != 2 || c.Syncs[1].Name != "studio" || c.Syncs[1].Start != c.Syncs[0].Start {
+		t.Errorf("Load = %v, %v; want two syncs of the same settings", c, err)
 	}
 }

@@ -1,8 +1,7 @@
 package config
 
 import (
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -54,6 +53,10 @@ func TestRulesOfASync(t *testing.T) {
 		{"no client", invoice("customers: [{customer: b}]"), "client is missing"},
 		{"no customer", invoice("customers: [{client: a}]"), "customer is missing"},
 		{"a selector twice", invoice("rates: [{client: a, rate: 1, currency: EUR}, {client: a, rate: 2, currency: EUR}]"), "only the first would count"},
+		{"a rate below a wider one", invoice("rates: [{rate: 1, currency: EUR}, {project: a, rate: 2, currency: EUR}]"), "the rate in line 8 fits wherever this one would"},
+		{"a rate below two wider ones", invoice("rates: [{client: a, rate: 1, currency: EUR}, {client: a, task: t, member: m, rate: 2, currency: EUR}]"), "the narrower one goes above it"},
+		{"nobody that is ignored", invoice(`ignore: {clients: [""]}`), "this name is empty"},
+		{"no project that is ignored", invoice(`ignore: {projects: [a, "  "]}`), "this name is empty"},
 		{"no rate", invoice("rates: [{currency: EUR}]"), "rate is missing"},
 		{"no currency", invoice("rates: [{rate: 95}]"), "currency is missing"},
 		{"a negative rate", invoice("rates: [{rate: -95, currency: EUR}]"), "the rate is negative"},
@@ -72,6 +75,7 @@ func TestRulesAllowWhatIsJustPossible(t *testing.T) {
 	for _, more := range []string{
 		"    overlap: 71h\n", "    overlap: 0s\n", "    workers: 32\n", "    deadline: 1m\n", "    lookback: 1d\n",
 		"    invoice: {due: 0d, prefix: a}\n",
+		"    invoice: {rates: [{client: a, project: b, rate: 1, currency: EUR}, {client: a, rate: 2, currency: EUR}, {project: b, rate: 3, currency: EUR}]}\n",
 		"    invoice: {rates: [{client: a, rate: 1, currency: EUR}, {client: a, rate: 2, currency: USD}, {rate: 0, currency: EUR}]}\n",
 	} {
 		if _, err := Load(write(t, smallest+more), nil); err != nil {
@@ -80,75 +84,14 @@ func TestRulesAllowWhatIsJustPossible(t *testing.T) {
 	}
 }
 
-// two is a config of two syncs; the lines that are given belong to the second.
-func two(t *testing.T, more string) *Config {
-	t.Helper()
-	second := strings.Replace(smallest[strings.Index(smallest, "  agency"):], "agency", "studio", 1)
-	c, err := Load(write(t, smallest+second+more), nil)
-	if err != nil {
-		t.Fatal(err)
+func TestEveryFaultOfARowIsReported(t *testing.T) {
+	_, err := Load(write(t, smallest+"    invoice: {rates: [{}], customers: [{}]}\n"), nil)
+	var got []string
+	for _, f := range faultsOf(t, err) {
+		got = append(got, f.Path)
 	}
-	return c
-}
-
-func TestCheckAccountsWantsDifferentPrefixes(t *testing.T) {
-	tests := []struct {
-		name, more string
-		accounts   map[string]string
-		faults     int
-	}{
-		{"one account, one prefix", "", map[string]string{"agency": "books", "studio": "books"}, 1},
-		{"one account, two prefixes", "    invoice: {prefix: st-}\n", map[string]string{"agency": "books", "studio": "books"}, 0},
-		{"two accounts, one prefix", "", map[string]string{"agency": "books", "studio": "others"}, 0},
-	}
-	for _, tt := range tests {
-		err := CheckAccounts(two(t, tt.more), func(s Sync) string { return tt.accounts[s.Name] })
-		if (err != nil) != (tt.faults > 0) {
-			t.Errorf("%s: CheckAccounts = %v, want %d faults", tt.name, err, tt.faults)
-			continue
-		}
-		if err == nil {
-			continue
-		}
-		if f := faultsOf(t, err); len(f) != tt.faults || f[0].Line != 12 || !strings.Contains(f[0].Message, "agency and studio") {
-			t.Errorf("%s: faults = %v, want one at line 12 that names both", tt.name, err)
-		}
-	}
-}
-
-func TestCheckGuardsRefusesUpdatesOfWhatIsNotGuarded(t *testing.T) {
-	c := two(t, "    corrections: update-drafts\n")
-	err := CheckGuards(c, func(Sync) bool { return false })
-	if f := faultsOf(t, err); len(f) != 1 || f[0].Line != 12 || !strings.Contains(f[0].Message, "use window or review") {
-		t.Errorf("CheckGuards = %v, want one fault at line 12", err)
-	}
-	if err := CheckGuards(c, func(Sync) bool { return true }); err != nil {
-		t.Errorf("CheckGuards = %v, want nil where drafts are guarded", err)
-	}
-}
-
-func TestCheckPathsFindsOneFileForTwoThings(t *testing.T) {
-	c := two(t, "")
-	state := string(c.State)
-	if err := os.WriteFile(state, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	link := filepath.Join(filepath.Dir(state), "link")
-	if err := os.Symlink(state, link); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{state, filepath.Dir(state) + "/./x/../tidemark.db", link, state + ".lock", state + ".id"} {
-		err := CheckPaths(c, func(s Sync) []string {
-			if s.Name == "studio" {
-				return []string{path}
-			}
-			return nil
-		})
-		if f := faultsOf(t, err); len(f) != 1 || f[0].Line != 12 || !strings.Contains(f[0].Message, "the sync studio") {
-			t.Errorf("%s: CheckPaths = %v, want one fault at line 12", path, err)
-		}
-	}
-	if err := CheckPaths(c, func(Sync) []string { return []string{filepath.Dir(state) + "/exports"} }); err != nil {
-		t.Errorf("CheckPaths = %v, want nil for a folder that two syncs read", err)
+	in := "syncs.agency.invoice."
+	if want := []string{in + "rates[0].currency", in + "rates[0].rate", in + "customers[0].client", in + "customers[0].customer"}; !slices.Equal(got, want) {
+		t.Errorf("faults = %v, want %v", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,16 +15,23 @@ import (
 // Secret is a token or password. The config never holds it, only where it is: {credential: NAME} of the
 // service manager, {env: NAME} of the environment, or {file: PATH}. It prints as (secret).
 type Secret struct {
-	value string
+	value *string // a pointer: fmt prints fields that are not exported without asking them
 	from  struct{ Credential, Env, File string }
-	line  int
-	col   int
+	node  *yaml.Node
 }
 
 const hidden = "(secret)"
 
 // Reveal returns the secret itself. It must not reach a log or an error.
-func (s Secret) Reveal() string { return s.value }
+func (s Secret) Reveal() string {
+	if s.value == nil {
+		return ""
+	}
+	return *s.value
+}
+
+// Format hides the secret from every verb.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }
 
 // String hides the secret.
 func (s Secret) String() string { return hidden }
@@ -36,7 +44,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
 // UnmarshalYAML reads where a secret is. A secret itself is refused, and not repeated.
 func (s *Secret) UnmarshalYAML(n *yaml.Node) error {
-	s.line, s.col = n.Line, n.Column
+	s.node = n
 	if n.Kind != yaml.MappingNode || len(n.Content) != 2 {
 		return errors.New("a secret does not stand in the config: write {credential: NAME}, {env: NAME} or {file: PATH}")
 	}
@@ -49,7 +57,7 @@ func (s *Secret) UnmarshalYAML(n *yaml.Node) error {
 	case "file":
 		s.from.File = name
 	default:
-		return errors.New(unknown("place of a secret", n.Content[0].Value, []string{"credential", "env", "file"}))
+		return notThere(n.Content[0].Value)
 	}
 	if name == "" {
 		return fmt.Errorf("the %s of a secret has no name", n.Content[0].Value)
@@ -57,18 +65,31 @@ func (s *Secret) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
+// notThere says what to write instead of a place that is none. It repeats the known place that may be
+// meant, and never what was written: that may be the secret.
+func notThere(written string) error {
+	if place, like := near(written, []string{"credential", "env", "file"}); like {
+		return fmt.Errorf("unknown place of a secret; did you mean %q?", place)
+	}
+	return errors.New("unknown place of a secret: write {credential: NAME}, {env: NAME} or {file: PATH}")
+}
+
 // resolve fetches the secret. Folder is what a file is relative to.
 func (s *Secret) resolve(folder string) (err error) {
+	var value string
 	switch {
 	case s.from.Credential != "":
-		s.value, err = credential(s.from.Credential)
+		value, err = credential(s.from.Credential)
 	case s.from.Env != "":
-		if s.value = os.Getenv(s.from.Env); s.value == "" {
+		if value = os.Getenv(s.from.Env); value == "" {
 			err = fmt.Errorf("the environment variable %s is not set, or empty", s.from.Env)
 		}
 	case s.from.File != "":
-		s.value, err = secretFile(absolute(folder, s.from.File))
+		value, err = secretFile(absolute(folder, s.from.File))
+	default:
+		return nil
 	}
+	s.value = &value
 	return err
 }
 

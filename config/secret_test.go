@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rs/zerolog"
+	"go.yaml.in/yaml/v4"
 )
 
 // vault are the settings of an adaptor that has a secret.
@@ -91,7 +94,13 @@ func TestCredentialIsAPlainName(t *testing.T) {
 }
 
 func TestSecretInTheConfigIsRefusedAndNotRepeated(t *testing.T) {
-	for _, place := range []string{hush, `"` + hush + `"`, "[" + hush + "]", "{value: " + hush + "}", ">\n        " + hush} {
+	places := []string{
+		hush, `"` + hush + `"`, "[" + hush + "]", "{value: " + hush + "}", ">\n        " + hush,
+		"{" + hush + "}", "{" + hush + ": }", "*" + hush, "!" + hush, "@" + hush, "{env: [" + hush + "]}", "a: " + hush,
+		"\n        value: x\n        other: *" + hush, "\n      - x\n      - *" + hush, "{\n        value: *" + hush + "}",
+		"|\n          abc\n          " + hush + "\n         " + hush + "\n        : x",
+	}
+	for _, place := range places {
 		err := decodeTracker(t, "token: "+place, &vault{})
 		if faultsOf(t, err); strings.Contains(err.Error(), hush) {
 			t.Errorf("%q: the error shows the secret: %v", place, err)
@@ -109,9 +118,31 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	prints := []string{string(inJSON), v.Token.String(), fmt.Sprintf("%v %+v %#v %s %q", v.Token, v.Token, v.Token, v.Token, v.Token), fmt.Sprintf("%v %+v %#v", v, v, &v)}
+	inYAML, err := yaml.Dump(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	logger := zerolog.New(&log)
+	logger.Info().Interface("settings", v).Stringer("token", v.Token).Msgf("%v", v)
+	prints = append(prints, string(inYAML), log.String(), fmt.Sprintf("%d", v.Token), fmt.Sprintf("%x", v.Token))
 	for _, text := range prints {
 		if strings.Contains(text, hush) || !strings.Contains(text, "(secret)") {
 			t.Errorf("printed as %s, want (secret)", text)
+		}
+	}
+}
+
+// TestSecretInAFieldOfAnAdaptorIsNeverPrinted holds it where fmt asks no method: in fields that are not exported.
+func TestSecretInAFieldOfAnAdaptorIsNeverPrinted(t *testing.T) {
+	var v vault
+	if err := decodeTracker(t, "token: {file: token}", &v, file{"token", hush, 0o600}); err != nil {
+		t.Fatal(err)
+	}
+	client := struct{ token Secret }{v.Token}
+	for _, text := range []string{fmt.Sprintf("%v", client), fmt.Sprintf("%+v", &client), fmt.Sprintf("%#v", client)} {
+		if strings.Contains(text, hush) {
+			t.Errorf("printed as %s, want the secret left out", text)
 		}
 	}
 }

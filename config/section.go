@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -47,24 +49,63 @@ func (s Section) Decode(into any) error {
 	return Join((&Faults{d.faults}).orNil(), impossible)
 }
 
-// Fault places an error of an adaptor at its section; nil stays nil.
+// FieldError is an error of one setting of a section, named as in the file: "path" or "customers[2].customer".
+// [Section.Fault] places it at that setting.
+type FieldError struct {
+	Field string
+	Err   error
+}
+
+// Error names the setting and then says what is wrong with it.
+func (e FieldError) Error() string { return e.Field + ": " + e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e FieldError) Unwrap() error { return e.Err }
+
+// Fault places an error of an adaptor: a [FieldError] at its setting, or the nearest that is written, and
+// any other at the section. Each of joined errors is a fault of its own; nil stays nil.
 func (s Section) Fault(err error) error {
 	if err == nil {
 		return nil
 	}
-	var many interface{ Unwrap() []error }
-	if errors.As(err, &many) {
+	// Not errors.As: what wraps joined errors says more than they do.
+	if many, joined := any(err).(interface{ Unwrap() []error }); joined {
 		var faults []error
 		for _, one := range many.Unwrap() {
 			faults = append(faults, s.Fault(one))
 		}
 		return Join(faults...)
 	}
-	return &Faults{[]Fault{s.source.fault(s.node.Line, s.node.Column, "%v", err)}}
+	message := strings.ReplaceAll(err.Error(), "\n", "; ")
+	f := s.source.fault(s.node, "%s", message)
+	var field FieldError
+	if errors.As(err, &field) {
+		n := s.find(field.Field)
+		f = s.source.fault(n, "%s", message)
+		f.Path = join(s.source.names[s.node], field.Field)
+	}
+	return &Faults{[]Fault{f}}
+}
+
+// find returns the node of a setting, or the nearest that is written.
+func (s Section) find(field string) *yaml.Node {
+	n := s.node
+	for part := range strings.FieldsFuncSeq(field, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
+		at, err := strconv.Atoi(part)
+		switch next, there := child(n, part); {
+		case there:
+			n = next
+		case err == nil && n.Kind == yaml.SequenceNode && at >= 0 && at < len(n.Content):
+			n = followed(n.Content[at])
+		default:
+			return n
+		}
+	}
+	return n
 }
 
 // Unknown is the fault that no adaptor is of this kind.
 func (s Section) Unknown(known []string) error {
 	kind, _ := child(s.node, "kind")
-	return &Faults{[]Fault{s.source.fault(kind.Line, kind.Column, "%s", unknown("kind", s.Kind, known))}}
+	return &Faults{[]Fault{s.source.fault(kind, "%s", unknown("kind", s.Kind, known))}}
 }

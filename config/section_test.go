@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -99,5 +100,32 @@ func TestAnUnknownKindIsPlacedAtItsWord(t *testing.T) {
 	f := faultsOf(t, err)
 	if len(f) != 1 || f[0].Line != 6 || f[0].Column != 21 || f[0].Message != `unknown kind "folder"; did you mean "folders"?` {
 		t.Errorf("faults = %v, want one at the word folder", err)
+	}
+}
+
+func TestAnErrorOfAFieldIsPlacedAtItsSetting(t *testing.T) {
+	path := write(t, strings.Replace(smallest, "{kind: folder}", "\n      kind: folder\n      books:\n        - name: x\n        - name: y", 1))
+	tests := []struct {
+		field        string
+		line, column int
+	}{
+		{"books[1].name", 10, 17}, {"books[1].path", 10, 11}, {"books[7]", 9, 9}, {"quiet", 7, 7},
+	}
+	for _, tt := range tests {
+		cause := errors.New("wrong")
+		_, err := Load(path, func(s Sync) error { return s.Tracker.Fault(fmt.Errorf("folder: %w", FieldError{tt.field, cause})) })
+		f := faultsOf(t, err)
+		if len(f) != 1 || f[0].Line != tt.line || f[0].Column != tt.column || f[0].Path != "syncs.agency.tracker."+tt.field || f[0].Message != "folder: "+tt.field+": wrong" {
+			t.Errorf("%s: faults = %+v, want one at %d:%d", tt.field, f, tt.line, tt.column)
+		}
+	}
+}
+
+func TestAWrappedJoinKeepsItsWrapping(t *testing.T) {
+	_, err := Load(write(t, smallest), func(s Sync) error {
+		return s.Accounting.Fault(fmt.Errorf("journal: accounts: %w", errors.Join(errors.New("one"), errors.New("two"))))
+	})
+	if f := faultsOf(t, err); len(f) != 1 || f[0].Message != "journal: accounts: one; two" {
+		t.Errorf("faults = %+v, want one that says where", f)
 	}
 }
