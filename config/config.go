@@ -45,7 +45,7 @@ type Sync struct {
 	Jitter         Duration `yaml:"jitter" jsonschema_description:"Up to this much is added to each start. Default 0s."`
 	Deadline       Duration `yaml:"deadline" jsonschema_description:"How long a pass may take. Default 1h."`
 	Overlap        Duration `yaml:"overlap" jsonschema_description:"How far behind the newest change a pass reads again; shorter than a key lives. Default 48h."`
-	Lookback       Duration `yaml:"lookback" jsonschema_description:"How far a tracker without a change feed is read again. Default 70d."`
+	Lookback       Duration `yaml:"lookback" jsonschema_description:"How far a tracker without a change feed is read again in each pass, and one with a feed once a day. Default 70d."`
 	Start          Date     `yaml:"start" jsonschema:"required" jsonschema_description:"Weeks that end before this day are never billed."`
 	Tracker        Section  `yaml:"tracker" jsonschema:"required" jsonschema_description:"Where weeks come from."`
 	Accounting     Section  `yaml:"accounting" jsonschema:"required" jsonschema_description:"Where invoices are made."`
