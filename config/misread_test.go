@@ -22,6 +22,8 @@ func TestWhatCouldBeMisreadIsRefused(t *testing.T) {
 		{"an alias for a name", in("daily\"", "daily\"\n    jitter: &workers 5m\n    ? *workers\n    : 3"), "a name is wanted here"},
 		{"an alias of nothing", smallest + "    jitter: *five\n", "put the value into quotes"},
 		{"a tag that is not true", smallest + "    workers: !!int many\n", "is not what its tag !!int says"},
+		{"a name that is no name", smallest + strings.Repeat("a", 500) + ": 1\n", "unknown setting of 500 characters"},
+		{"a value that is no value", smallest + "    jitter: " + strings.Repeat("5", 500) + "\n", "it cannot be meant"},
 		{"two kinds", in("{kind: folder}", "{kind: folder, kind: clockify}"), `"kind" stands here a second time`},
 		{"a duration that is too long", smallest + "    lookback: 36500w\n", "is not a duration"},
 		{"a negative rest", smallest + "    jitter: 1d-5m\n", "is not a duration"},

@@ -41,8 +41,14 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
+// longestName that is repeated where it is not known.
+const longestName = 64
+
 // unknown says that a name is not known, which one may be meant, and which ones there are.
 func unknown(what, wrong string, known []string) string {
+	if len(wrong) > longestName {
+		return fmt.Sprintf("unknown %s of %d characters; known are %s", what, len(wrong), strings.Join(known, ", "))
+	}
 	text := fmt.Sprintf("unknown %s %q", what, wrong)
 	if name, ok := near(wrong, known); ok {
 		return text + fmt.Sprintf("; did you mean %q?", name)

@@ -141,5 +141,8 @@ func scalar[T any](n *yaml.Node, parse func(string) (T, error)) (v T, err error)
 	if n.Kind != yaml.ScalarNode {
 		return v, errors.New("a single value is wanted here")
 	}
+	if len(n.Value) > longest {
+		return v, fmt.Errorf("this value has %d characters: it cannot be meant", len(n.Value))
+	}
 	return parse(n.Value)
 }
