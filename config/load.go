@@ -107,7 +107,7 @@ func (s *source) loadFault(e *yaml.LoadError) Fault {
 // What the library says with a value in it: that it is of the wrong kind, or an alias.
 var (
 	constructed = regexp.MustCompile("(?s)^cannot construct !!(\\w+)(?: `.*`)? into (.*)$")
-	tagged      = regexp.MustCompile("(?s)^cannot construct .* as a (\\S+)$")
+	tagged      = regexp.MustCompile(`(?s)^cannot construct .* as a (\S+)$`)
 	aliased     = regexp.MustCompile(`(?s)^unknown anchor '.*' referenced$`)
 	circular    = regexp.MustCompile(`(?s)^anchor '.*' value contains itself$`)
 )
