@@ -16,7 +16,6 @@ func TestRulesOfASync(t *testing.T) {
 		}
 		return strings.Join(kept, "")
 	}
-	invoice := func(text string) string { return smallest + "    invoice: {" + text + "}\n" }
 	tests := []struct{ name, text, want string }{
 		{"no state", without("state"), "state is missing"},
 		{"no syncs", "state: a.db\n", "at least one sync"},
@@ -41,6 +40,20 @@ func TestRulesOfASync(t *testing.T) {
 		{"late", smallest + "    late: second\n", "known are review, second-invoice"},
 		{"log level", smallest + "log: {level: loud}\n", `unknown level "loud"`},
 		{"log format", smallest + "log: {format: jsn}\n", `did you mean "json"?`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Load(write(t, tt.text), nil)
+			if got := faultsOf(t, err); len(got) != 1 || got[0].Line == 0 || !strings.Contains(got[0].Message, tt.want) {
+				t.Errorf("error = %v, want %q alone, with its place", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestRulesOfAnInvoice(t *testing.T) {
+	invoice := func(text string) string { return smallest + "    invoice: {" + text + "}\n" }
+	tests := []struct{ name, text, want string }{
 		{"per", invoice("per: projects"), `did you mean "project"?`},
 		{"lines", invoice("lines: user"), `unknown lines "user"`},
 		{"date", invoice("date: today"), `unknown date "today"`},
