@@ -123,7 +123,7 @@ func (a *app) showItem(i state.Item, zone *time.Location) error {
 	if i.Wanted.Currency != "" {
 		line("billed", hours(i.Billed.Seconds)+" h, "+amount(i.Billed))
 		line("wanted", hours(i.Wanted.Seconds)+" h, "+amount(i.Wanted))
-		line("difference", hours(i.Wanted.Seconds-i.Billed.Seconds)+" h, "+signed(i.Difference(), i.Wanted.Currency))
+		line("difference", plus(i.Wanted.Seconds-i.Billed.Seconds)+" h, "+signed(i.Difference(), i.Wanted.Currency))
 	}
 	if i.Who != "" {
 		line("decided", fmt.Sprintf("%s by %s: %s", when(i.Decided, zone), clean(i.Who), clean(i.Note)))
@@ -137,20 +137,36 @@ func (a *app) showItem(i state.Item, zone *time.Location) error {
 		fmt.Fprintln(a.out)
 		render(a.out, t)
 	}
-	fmt.Fprintf(a.out, "\n  You can: %s\n", strings.Join(possible(i), ", "))
+	fmt.Fprintln(a.out, "\n  You can:")
+	for _, p := range possible(i) {
+		fmt.Fprintf(a.out, "    tidemark review %-52s %s\n", p.command, p.does)
+	}
 	fmt.Fprintf(a.out, "  The whole story: tidemark explain %s\n", i.Subject)
 	return nil
 }
 
-// possible says what can be done about an item.
-func possible(i state.Item) []string {
-	ref := i.Subject
-	if i.Kind == state.Limit || i.Kind == state.Lost {
-		return []string{"review release " + ref, "review hold " + ref + " --until DAY"}
+// plus writes hours with their sign.
+func plus(seconds int64) string {
+	if seconds > 0 {
+		return "+" + hours(seconds)
 	}
-	return []string{
-		"review settle " + ref + " --note TEXT", "review skip " + ref + " --note TEXT",
-		"review hold " + ref + " --until DAY", "review retry " + ref,
+	return hours(seconds)
+}
+
+// choice is something that can be done about an item.
+type choice struct{ command, does string }
+
+func possible(i state.Item) []choice {
+	ref := i.Subject
+	hold := choice{"hold " + ref + " --until DAY", "leave it alone until a day"}
+	if i.Kind == state.Limit || i.Kind == state.Lost {
+		return []choice{{"release " + ref, "create exactly these"}, hold}
+	}
+	return []choice{
+		{"settle " + ref + " --note TEXT", "it was handled by hand"},
+		{"skip " + ref + " --note TEXT", "never bill it"},
+		hold,
+		{"retry " + ref, "the cause was mended: decide anew"},
 	}
 }
 
