@@ -85,14 +85,21 @@ func TestCareOfAStateThatIsNotThereMakesNone(t *testing.T) {
 	}
 }
 
-// TestABackupThatFailsLeavesNothing writes into a folder that is not there.
+// TestABackupThatFailsLeavesNothing backs up what is not good, and then to a folder that is not there.
 func TestABackupThatFailsLeavesNothing(t *testing.T) {
 	s, err := Open(stateWithRows(t), Options{NoProbe: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	err = s.update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketEvent).Put([]byte("bad"), []byte("not sealed")) })
+	if err != nil {
+		t.Fatal(err)
+	}
 	folder := t.TempDir()
+	if err := s.Backup(filepath.Join(folder, "copy.db")); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Backup = %v, want %v", err, ErrDamaged)
+	}
 	if err := s.Backup(filepath.Join(folder, "missing", "copy.db")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Backup = %v, want %v", err, os.ErrNotExist)
 	}

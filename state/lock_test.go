@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"errors"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -79,22 +81,27 @@ func wantHeld(t *testing.T, err error, path string, pid int) {
 	}
 }
 
-// TestARestartWaitsForTheOldProcess ends the holder while the next one waits.
+// TestARestartWaitsForTheOldProcess lets the holder go while the next one waits.
 func TestARestartWaitsForTheOldProcess(t *testing.T) {
-	path := stateWithRows(t)
-	_, stop := holding(t, path)
-	opened := make(chan error)
-	go func() {
-		s, err := Open(path, Options{NoProbe: true})
-		if err == nil {
-			err = s.Close()
+	path := filepath.Join(t.TempDir(), "tidemark.db")
+	synctest.Test(t, func(t *testing.T) {
+		old, err := takeLock(path)
+		if err != nil {
+			t.Fatal(err)
 		}
-		opened <- err
-	}()
-	stop()
-	if err := <-opened; err != nil {
-		t.Errorf("Open = %v, want it to wait for the holder", err)
-	}
+		got := make(chan error)
+		go func() {
+			next, err := takeLock(path)
+			got <- errors.Join(err, next.release())
+		}()
+		synctest.Wait()
+		if err := old.release(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-got; err != nil {
+			t.Errorf("takeLock = %v, want it to wait for the holder", err)
+		}
+	})
 }
 
 // TestWhatADeadProcessLeftIsTakenOver kills the holder: its lock file stays, and says what is no longer true.

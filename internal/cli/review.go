@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/user"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
