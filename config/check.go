@@ -101,7 +101,7 @@ func CheckPaths(c *Config, paths func(Sync) []string) error {
 func (s Sync) naming(path string) (n *yaml.Node, name string) {
 	for _, section := range []string{"tracker", "accounting"} {
 		name = section
-		for i, v := range s.written(section).Content {
+		for i, v := range followed(s.written(section)).Content {
 			if i%2 == 1 && absolute(s.source.folder, followed(v).Value) == path {
 				n = v
 			}

@@ -21,14 +21,13 @@ func (d *decoding) add(n *yaml.Node, format string, args ...any) {
 func (d *decoding) addAt(n *yaml.Node, key, format string, args ...any) {
 	v, _ := child(n, key)
 	f := d.fault(v, format, args...)
-	f.Path = join(d.names[followed(n)], key)
+	f.Path = join(d.names[n], key)
 	d.faults = append(d.faults, f)
 }
 
 // strict decodes a mapping into a struct: unknown and repeated keys are faults, and the rest is read all
 // the same.
 func (d *decoding) strict(n *yaml.Node, into any) {
-	n = followed(n)
 	if n.Kind != yaml.MappingNode {
 		d.add(n, "a mapping is wanted here")
 		return
@@ -197,12 +196,12 @@ func isNull(n *yaml.Node) bool {
 }
 
 // child returns the value under a key of a mapping, and the mapping itself where there is none: a place to
-// point at. Aliases are followed.
+// point at. The mapping may be an alias, and the value too.
 func child(n *yaml.Node, key string) (value *yaml.Node, there bool) {
 	n = followed(n)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Kind == yaml.MappingNode && n.Content[i].Value == key {
-			return followed(n.Content[i+1]), true
+			return n.Content[i+1], true
 		}
 	}
 	return n, false
@@ -214,8 +213,9 @@ func has(n *yaml.Node, key string) bool {
 	return there && !isNull(v)
 }
 
-// element returns an element of a list, and the list where there is none.
+// element returns an element of a list, and the list where there is none. Aliases are followed.
 func element(list *yaml.Node, n int) *yaml.Node {
+	list = followed(list)
 	if list.Kind == yaml.SequenceNode && n < len(list.Content) {
 		return followed(list.Content[n])
 	}

@@ -17,6 +17,7 @@ func TestFaultPointsAtItsPlace(t *testing.T) {
 		{"without an excerpt", Fault{"a.yaml", 3, 5, "a.due", "too short", ""}, "a.yaml:3:5: too short (a.due)"},
 		{"without a setting", Fault{"a.yaml", 3, 5, "", "too short", ""}, "a.yaml:3:5: too short"},
 		{"without a place", Fault{File: "a.yaml", Message: "it is empty"}, "a.yaml: it is empty"},
+		{"a mark beyond letters of two bytes", Fault{"a.yaml", 1, 40, "", "cut off", "äöü"}, "a.yaml:1:40: cut off\n    äöü\n       ^"},
 		{"a mark beyond the line", Fault{"a.yaml", 1, 40, "", "cut off", "abc"}, "a.yaml:1:40: cut off\n    abc\n       ^"},
 	}
 	for _, tt := range tests {
@@ -58,6 +59,7 @@ func TestMaskHidesWhatMayBeASecret(t *testing.T) {
 		{"token: {env: A=hunter2}", "token: •••"},
 		{"token: {env: NAME}, password: hunter2", "token: •••"},
 		{"token:", "token:"},
+		{"  credential: clockify", "  credential: clockify"},
 		{"key: hunter2", "key: •••"},
 		{"access_key: hunter2", "access_key: •••"},
 		{"passphrase: hunter2", "passphrase: •••"},
@@ -103,6 +105,7 @@ func TestNothingInsideASecretIsShown(t *testing.T) {
 		{"token: {\n  value: x }\nb: 2", []bool{false, true, false}},
 		{"- token: |\n    x\n   y\n- b: 2", []bool{false, true, true, false}},
 		{"keys:\n  margin: 1h", []bool{false, false}},
+		{"- token: {env: A}\n  path: x", []bool{false, false}},
 	}
 	for _, tt := range tests {
 		if got := insideSecrets(strings.Split(tt.text, "\n")); !slices.Equal(got, tt.want) {

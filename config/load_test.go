@@ -246,6 +246,20 @@ func TestLoadRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+func TestALongLineIsNotShown(t *testing.T) {
+	_, err := Load(write(t, smallest+"    wokers: "+strings.Repeat("3", 500)+"\n"), nil)
+	if f := faultsOf(t, err); len(f) != 1 || f[0].Excerpt != "" || f[0].Path != "syncs.agency.wokers" {
+		t.Errorf("faults = %v, want one that names its setting alone", err)
+	}
+}
+
+func TestAMarkStandsUnderLettersOfTwoBytes(t *testing.T) {
+	_, err := Load(write(t, smallest+"    invoice: {ignore: {clients: [Äöü]}, per: x}\n"), nil)
+	if want := "[Äöü]}, per: x}\n" + strings.Repeat(" ", 4+45) + "^"; !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("error = %v, want the mark under x", err)
+	}
+}
+
 func TestLoadJoinsTheFaultsOfBuild(t *testing.T) {
 	text := smallest + "    workers: 99\n"
 	_, err := Load(write(t, text), func(s Sync) error { return s.Tracker.Unknown([]string{"folders"}) })

@@ -19,6 +19,9 @@ func TestWhatCouldBeMisreadIsRefused(t *testing.T) {
 		{"a customer of nothing", smallest + "    invoice: {customers: [~]}\n", "says nothing"},
 		{"a start of nothing by an alias", in("start: 2026-11-02", "jitter: &n ~\n    start: *n"), "start is missing"},
 		{"a rate of nothing by an alias", smallest + "    invoice: {rates: [{client: &n ~, rate: *n, currency: EUR}]}\n", "rate is missing"},
+		{"a rate of nothing in a list by an alias", in("{kind: folder}", "{kind: folder, books: &r [{currency: EUR}]}") + "    invoice: {rates: *r}\n", "rate is missing"},
+		{"a rate that is nothing, by an alias", smallest + "    jitter: &n ~\n    invoice: {customers: [*n]}\n", "says nothing"},
+		{"an empty start by an alias", in("start: 2026-11-02", "jitter: &n \"\"\n    start: *n"), "start is missing"},
 		{"an alias for a name", in("daily\"", "daily\"\n    jitter: &workers 5m\n    ? *workers\n    : 3"), "a name is wanted here"},
 		{"an alias of nothing", smallest + "    jitter: *five\n", "put the value into quotes"},
 		{"a tag that is not true", smallest + "    workers: !!int many\n", "is not what its tag !!int says"},
@@ -82,5 +85,14 @@ func TestASyncMayBeAnAlias(t *testing.T) {
 	c, err := Load(write(t, text), nil)
 	if err != nil || len(c.Syncs) != 2 || c.Syncs[1].Name != "studio" || c.Syncs[1].Start != c.Syncs[0].Start {
 		t.Errorf("Load = %v, %v; want two syncs of the same settings", c, err)
+	}
+}
+
+// TestAnAliasIsBlamedWhereItStands holds that a fault is shown in the setting that has it.
+func TestAnAliasIsBlamedWhereItStands(t *testing.T) {
+	text := smallest + "    late: &x review\n    invoice: {lines: *x}\n"
+	_, err := Load(write(t, text), nil)
+	if f := faultsOf(t, err); len(f) != 1 || f[0].Line != 9 || f[0].Path != "syncs.agency.invoice.lines" {
+		t.Errorf("faults = %v, want one at lines, in line 9", err)
 	}
 }

@@ -40,7 +40,7 @@ func (d *decoding) config(root *yaml.Node) *Config {
 
 // need demands a setting.
 func (d *decoding) need(n *yaml.Node, key, what string) {
-	if v, _ := child(n, key); !has(n, key) || (v.Kind == yaml.ScalarNode && v.Value == "") {
+	if v, _ := child(n, key); !has(n, key) || (followed(v).Kind == yaml.ScalarNode && followed(v).Value == "") {
 		d.addAt(n, key, "%s is missing: %s", key, what)
 	}
 }
@@ -62,6 +62,7 @@ var syncName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
 func (d *decoding) syncs(root *yaml.Node, c *Config) {
 	n, there := child(root, "syncs")
+	n = followed(n)
 	if !there || n.Kind != yaml.MappingNode || len(n.Content) == 0 {
 		d.addAt(root, "syncs", "syncs is missing: at least one sync, by its name")
 		return

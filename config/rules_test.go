@@ -98,13 +98,13 @@ func TestRulesAllowWhatIsJustPossible(t *testing.T) {
 }
 
 func TestEveryFaultOfARowIsReported(t *testing.T) {
-	_, err := Load(write(t, smallest+"    invoice: {rates: [{}], customers: [{}]}\n"), nil)
+	_, err := Load(write(t, smallest+"    invoice: {rates: [{}, {rate: 1}], customers: [{}]}\n"), nil)
 	var got []string
 	for _, f := range faultsOf(t, err) {
 		got = append(got, f.Path)
 	}
 	in := "syncs.agency.invoice."
-	if want := []string{in + "rates[0].currency", in + "rates[0].rate", in + "customers[0].client", in + "customers[0].customer"}; !slices.Equal(got, want) {
+	if want := []string{in + "rates[0].currency", in + "rates[0].rate", in + "rates[1].currency", in + "customers[0].client", in + "customers[0].customer"}; !slices.Equal(got, want) {
 		t.Errorf("faults = %v, want %v", got, want)
 	}
 }

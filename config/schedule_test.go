@@ -83,6 +83,7 @@ func TestBadScheduleIsAnErrorAndNeverAPanic(t *testing.T) {
 		{"a step beyond the weekend", "0 0 * * 6-7/2", "a step of 2"},
 		{"a step beyond named days", "0 0 * * mon-fri/5", "a step of 5"},
 		{"a step beyond named months", "0 0 1 jan-mar/4 *", "a step of 4"},
+		{"a step beyond Saturday", "0 0 * * 1/6", "a step of 6"},
 		{"a step from Sunday on", "0 0 * * 7/2", "a step of 2"},
 		{"any day to a day", "0 0 ?-5 * *", "says nothing"},
 		{"a step of none", "*/0 * * * *", "a step of 0"},

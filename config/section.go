@@ -22,6 +22,7 @@ func (s *Section) UnmarshalYAML(n *yaml.Node) error {
 	}
 	s.node = n
 	kind, there := child(n, "kind")
+	kind = followed(kind)
 	if !there || kind.Kind != yaml.ScalarNode || kind.Value == "" {
 		return errors.New("kind is missing: it says which adaptor this is")
 	}
@@ -92,11 +93,12 @@ func (s Section) find(field string) *yaml.Node {
 	n := s.node
 	for part := range strings.FieldsFuncSeq(field, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
 		at, err := strconv.Atoi(part)
+		list := followed(n)
 		switch next, there := child(n, part); {
 		case there:
 			n = next
-		case err == nil && n.Kind == yaml.SequenceNode && at >= 0 && at < len(n.Content):
-			n = followed(n.Content[at])
+		case err == nil && list.Kind == yaml.SequenceNode && at >= 0 && at < len(list.Content):
+			n = list.Content[at]
 		default:
 			return n
 		}
