@@ -7,11 +7,13 @@ import (
 	"testing"
 )
 
+// secondSync follows the smallest config as one more sync.
+var secondSync = strings.Replace(smallest[strings.Index(smallest, "  agency"):], "agency", "studio", 1)
+
 // two is a config of two syncs; the lines that are given belong to the second.
 func two(t *testing.T, more string) *Config {
 	t.Helper()
-	second := strings.Replace(smallest[strings.Index(smallest, "  agency"):], "agency", "studio", 1)
-	c, err := Load(write(t, smallest+second+more), nil)
+	c, err := Load(write(t, smallest+secondSync+more), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,5 +122,25 @@ func TestTheStateIsNotTheConfig(t *testing.T) {
 	_, err := Load(write(t, strings.Replace(smallest, "tidemark.db", "x/../tidemark.yaml", 1)), nil)
 	if f := faultsOf(t, err); len(f) != 1 || f[0].Path != "state" || !strings.Contains(f[0].Message, "this config itself") {
 		t.Errorf("error = %v, want the state refused", err)
+	}
+}
+
+func TestCheckPathsFollowsAliases(t *testing.T) {
+	text := strings.Replace(smallest, "{kind: folder}", "&t {kind: &k folder, path: tidemark.db}", 1)
+	c, err := Load(write(t, strings.Replace(text, "{kind: journal}", "{kind: *k}", 1)+strings.Replace(secondSync, "{kind: folder}", "*t", 1)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Syncs[0].Accounting.Kind != "folder" || c.Syncs[1].Tracker.Kind != "folder" {
+		t.Errorf("kinds = %s, %s; want folder twice", c.Syncs[0].Accounting.Kind, c.Syncs[1].Tracker.Kind)
+	}
+	err = CheckPaths(c, func(s Sync) []string {
+		if s.Name == "studio" {
+			return []string{string(c.State)}
+		}
+		return nil
+	})
+	if f := faultsOf(t, err); len(f) != 1 || f[0].Line != 6 || !strings.HasSuffix(f[0].Path, "tracker.path") {
+		t.Errorf("CheckPaths = %v, want one fault at the path, in line 6", err)
 	}
 }

@@ -20,6 +20,7 @@ func TestWhatCouldBeMisreadIsRefused(t *testing.T) {
 		{"a start of nothing by an alias", in("start: 2026-11-02", "jitter: &n ~\n    start: *n"), "start is missing"},
 		{"a rate of nothing by an alias", smallest + "    invoice: {rates: [{client: &n ~, rate: *n, currency: EUR}]}\n", "rate is missing"},
 		{"a rate of nothing in a list by an alias", in("{kind: folder}", "{kind: folder, books: &r [{currency: EUR}]}") + "    invoice: {rates: *r}\n", "rate is missing"},
+		{"a rate of nothing in an invoice by an alias", in("{kind: folder}", "{kind: folder, books: &i {rates: [{currency: EUR}]}}") + "    invoice: *i\n", "rate is missing"},
 		{"a rate that is nothing, by an alias", smallest + "    jitter: &n ~\n    invoice: {customers: [*n]}\n", "says nothing"},
 		{"an empty start by an alias", in("start: 2026-11-02", "jitter: &n \"\"\n    start: *n"), "start is missing"},
 		{"an alias for a name", in("daily\"", "daily\"\n    jitter: &workers 5m\n    ? *workers\n    : 3"), "a name is wanted here"},

@@ -62,7 +62,6 @@ var syncName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
 func (d *decoding) syncs(root *yaml.Node, c *Config) {
 	n, there := child(root, "syncs")
-	n = followed(n)
 	if !there || n.Kind != yaml.MappingNode || len(n.Content) == 0 {
 		d.addAt(root, "syncs", "syncs is missing: at least one sync, by its name")
 		return
