@@ -17,11 +17,6 @@ type marker struct {
 	Generation uint64 `json:"generation"` // the newest that the file is known to have had
 }
 
-// keyGeneration is the key in meta under which the file counts its openings and backups: every copy that was
-// made of it before has a lower number. It is a row and not bbolt's number of transactions, since
-// compaction begins those anew.
-var keyGeneration = []byte("generation")
-
 func markerPath(path string) string { return path + ".id" }
 
 // readMarker returns the marker of the state at path, and whether there is one.

@@ -24,7 +24,7 @@ const SchemaVersion = 1
 // [text], so that keys sort by their parts. Values are JSON except where they are said to be bytes, and
 // every value is sealed by [seal].
 //
-//	meta       name                             → schema version, instance, clock
+//	meta       name                             → schema version, instance, clock, generation
 //	channel    channel                          → mode, what was read, fingerprint of the settings
 //	watermark  channel                          → the newest change taken in
 //	heartbeat  channel                          → the last pass
@@ -79,6 +79,9 @@ var (
 	keySchema   = []byte("schema")   // the version of this file
 	keyInstance = []byte("instance") // which state it is, as its marker says
 	keyClock    = []byte("clock")    // the long gaps that were seen
+	// keyGeneration counts the openings and backups of the file: every copy that was made of it before has a
+	// lower number. It is a row and not bbolt's number of transactions, since compaction begins those anew.
+	keyGeneration = []byte("generation")
 )
 
 // buckets lists every bucket; a file without one of them is damaged.

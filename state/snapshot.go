@@ -30,7 +30,7 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("state snapshot: %w", err), os.RemoveAll(folder))
 	}
-	return &Snapshot{&Store{db: db}, folder}, nil
+	return &Snapshot{&Store{db: db, older: s.older}, folder}, nil
 }
 
 // Path returns where the copy is.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -30,12 +29,9 @@ func (a *app) stateCheck() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := os.Stat(path); err != nil {
-				return a.missing(path, err)
-			}
 			report, err := state.Check(path)
 			if err != nil {
-				return temporaryError{err}
+				return err
 			}
 			if a.json {
 				err = a.printJSON(report)
@@ -45,14 +41,6 @@ func (a *app) stateCheck() *cobra.Command {
 			return errors.Join(err, report.Err())
 		},
 	}
-}
-
-// missing tells a state that never was from one that is lost, as opening it would.
-func (a *app) missing(path string, cause error) error {
-	if _, err := os.Stat(path + ".id"); err == nil {
-		return fmt.Errorf("%s: %w: %s.id says that there was one; put a backup in its place, or run `tidemark state rebuild`", path, state.ErrLost, path)
-	}
-	return fmt.Errorf("state check: %w; the first pass makes it", cause)
 }
 
 func (a *app) showCheck(r state.Report) {

@@ -137,14 +137,27 @@ func (a *app) openWork(w *work, name string) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	if store.Older() {
-		fmt.Fprintf(a.err, "%s is older than it once was: what stands in the accounting system is adopted, the rest waits for a person\n", w.config.State)
+	if err := a.greet(w, store); err != nil {
+		return nil, errors.Join(err, store.Close())
 	}
 	engines, err := w.engines(store, name, a.now, log)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return &session{w, store, engines}, nil
+}
+
+// greet says what an admin should know of the state. One that is older than it once was begins a rebuild,
+// for channels too that it does not know.
+func (a *app) greet(w *work, store *state.Store) error {
+	for _, note := range store.Notes() {
+		fmt.Fprintf(a.err, "note: %s\n", note)
+	}
+	if !store.Older() {
+		return nil
+	}
+	fmt.Fprintf(a.err, "note: %s is older than it once was: what stands in the accounting system is adopted, the rest waits for a person\n", w.config.State)
+	return store.SetRebuild(w.channels(), a.now())
 }
 
 // quietLogger logs for a command that prints a table: what needs attention, and all with --verbose.
