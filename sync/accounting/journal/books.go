@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tidemark/sync/accounting"
 )
 
 // books are a journal and every file that it includes, read at one time.
@@ -89,6 +91,16 @@ func (b *books) find(reference string) []hit {
 		found = append(found, f.hits(reference)...)
 	}
 	return found
+}
+
+// voided returns what is left of a transaction that was commented out, and whether there is one.
+func (b *books) voided(reference string) (accounting.Receipt, bool) {
+	for _, f := range b.files {
+		if line := f.commentedOut(reference); line > 0 {
+			return accounting.Receipt{ID: reference, Reference: reference, Status: accounting.Void, Link: fmt.Sprintf("%s:%d", f.name, line)}, true
+		}
+	}
+	return accounting.Receipt{}, false
 }
 
 // scan collects what f declares, and reads what it includes.

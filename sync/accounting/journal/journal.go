@@ -65,8 +65,8 @@ func (j *Journal) Prepare(inv accounting.Invoice) (accounting.Request, error) {
 }
 
 // Find returns every transaction, in this file and in those that it includes, whose code or whose
-// reference tag is exactly reference. Books that do not exist yet are empty; books that cannot be
-// read are an error.
+// reference tag is exactly reference. One that was commented out is found as void; one that was deleted is
+// not found. Books that do not exist yet are empty; books that cannot be read are an error.
 func (j *Journal) Find(ctx context.Context, reference string) ([]accounting.Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
@@ -78,6 +78,9 @@ func (j *Journal) Find(ctx context.Context, reference string) ([]accounting.Rece
 	var receipts []accounting.Receipt
 	for _, h := range b.find(reference) {
 		receipts = append(receipts, h.receipt())
+	}
+	if gone, was := b.voided(reference); was && len(receipts) == 0 {
+		receipts = append(receipts, gone)
 	}
 	return receipts, nil
 }

@@ -313,17 +313,26 @@ func TestFindComparesExactly(t *testing.T) {
 	}
 }
 
-func TestCommentedOutIsAbsent(t *testing.T) {
+func TestCommentedOutIsVoid(t *testing.T) {
 	j, path := fresh(t)
 	create(t, j, invoice("ts-1"))
 	text := content(t, path)
-	put(t, path, "comment\n"+text+"end comment\n")
-	if found := find(t, j, "ts-1"); len(found) != 0 {
-		t.Errorf("Find = %v, want none", found)
+	for name, out := range map[string]string{
+		"as a whole":   "comment\n" + text + "end comment\n",
+		"line by line": "; " + strings.ReplaceAll(text, "\n", "\n; ") + "\n",
+		"with a hash":  "#" + strings.ReplaceAll(text, "\n", "\n#") + "\n",
+	} {
+		put(t, path, out)
+		if found := find(t, j, "ts-1"); len(found) != 1 || found[0].Status != accounting.Void {
+			t.Errorf("%s: Find = %v, want it void", name, found)
+		}
+		if found := find(t, j, "ts-2"); len(found) != 0 {
+			t.Errorf("%s: Find of another = %v, want none", name, found)
+		}
 	}
-	put(t, path, "; "+strings.ReplaceAll(text, "\n", "\n; ")+"\n")
+	put(t, path, "; ask Anna about (ts-1)\n")
 	if found := find(t, j, "ts-1"); len(found) != 0 {
-		t.Errorf("Find = %v, want none", found)
+		t.Errorf("a remark: Find = %v, want none", found)
 	}
 }
 

@@ -39,6 +39,26 @@ func (f *file) hits(reference string) []hit {
 	return found
 }
 
+// commentedOut returns the line in which a transaction that bears reference as its code was commented out,
+// line by line or as a whole; 0 if there is none. A person took it out of the books: it is not absent.
+func (f *file) commentedOut(reference string) int {
+	code := []byte("(" + reference + ")")
+	for b := range blocks(f.data) {
+		if b.isTransaction() || !bytes.Contains(f.data[b.start:b.end], code) {
+			continue
+		}
+		line := b.line
+		for text := range bytes.Lines(f.data[b.start:b.end]) {
+			head := bytes.TrimLeft(text, ";#%|* \t")
+			if bytes.Contains(head, code) && head[0] >= '0' && head[0] <= '9' && parse(unified(head)).code == reference {
+				return line
+			}
+			line++
+		}
+	}
+	return 0
+}
+
 // receipt never fails: a transaction that a person made unreadable is still a hit, without amounts.
 func (h hit) receipt() accounting.Receipt {
 	p := parse(h.text)
