@@ -80,6 +80,7 @@ func text(name string, data []byte) ([]byte, error) {
 // tabulate reads a CSV. Every row must have as many cells as the header: where one is too few or too
 // many, it cannot be told which cell is which.
 func tabulate(name string, data []byte) (*table, error) {
+	data = lineEnds(withoutHint(data))
 	r := csv.NewReader(bytes.NewReader(data))
 	r.Comma, r.FieldsPerRecord = separator(data), -1
 	header, err := r.Read()
@@ -113,6 +114,35 @@ func tabulate(name string, data []byte) (*table, error) {
 			return nil, err
 		}
 	}
+}
+
+// withoutHint empties a first line such as sep=; that is meant for a spreadsheet program alone. The line
+// stays, so that those below keep their numbers.
+func withoutHint(data []byte) []byte {
+	first := data
+	if end := bytes.IndexAny(data, "\r\n"); end >= 0 {
+		first = data[:end]
+	}
+	named, ok := strings.CutPrefix(strings.ToLower(strings.Trim(string(first), `"`)), "sep=")
+	if !ok || len(named) != 1 {
+		return data
+	}
+	return data[len(first):]
+}
+
+// lineEnds ends a line at each carriage return that stands alone outside of quotes, as spreadsheets
+// write them for a Mac. Without it such a file would be one long header and no row.
+func lineEnds(data []byte) []byte {
+	out, quoted := bytes.Clone(data), false
+	for i, b := range out {
+		switch rest := out[i+1:]; {
+		case b == '"':
+			quoted = !quoted
+		case b == '\r' && !quoted && !bytes.HasPrefix(rest, []byte("\n")) && !bytes.HasPrefix(rest, []byte("\r\n")):
+			out[i] = '\n'
+		}
+	}
+	return out
 }
 
 // add adds a row, unless it is empty or sums up those above.

@@ -20,6 +20,10 @@ func TestWritingsOfOneFileAreOne(t *testing.T) {
 		"CRLF":              strings.ReplaceAll(plain, "\n", "\r\n"),
 		"semicolons":        strings.Replace(comma(plain), "10.00", "10,00", 1),
 		"tabs":              strings.ReplaceAll(comma(plain), ";", "\t"),
+		"CR alone":          strings.ReplaceAll(plain, "\n", "\r"),
+		"CR twice":          strings.ReplaceAll(plain, "\n", "\r\r\n"),
+		"a hint":            "sep=,\n" + plain,
+		"a hint, CRLF":      "\"SEP=,\"\r\n" + strings.ReplaceAll(plain, "\n", "\r\n"),
 		"no last line end":  strings.TrimSuffix(plain, "\n"),
 		"all quoted":        strings.ReplaceAll(`"`+strings.ReplaceAll(strings.TrimSpace(comma(plain)), "\n", "\"\n\"")+`"`, ";", `","`),
 		"empty lines":       strings.ReplaceAll(plain, "\n", "\n\n") + ",,,,,,,,\n",
@@ -34,6 +38,15 @@ func TestWritingsOfOneFileAreOne(t *testing.T) {
 		if got := s.entries(text); dump(got) != dump(want) {
 			t.Errorf("%s: entries = %s, want %s", name, dump(got), dump(want))
 		}
+	}
+}
+
+func TestCarriageReturnInANoteEndsNoLine(t *testing.T) {
+	s := newScene(t)
+	s.rows("a.csv", "Ann|Acme|Site|\"one\rtwo\"|2026-11-02|1:00", "Ann|Acme|Site|\"\"\"q\"\"\r\"|2026-11-02|1:00")
+	e := s.clean()["Ann/2026-W45"].Entries
+	if len(e) != 2 || e[0].Note != `"q"` || e[1].Note != "one\rtwo" {
+		t.Errorf("entries = %s, want two with their notes as they stand", dump(e))
 	}
 }
 
@@ -65,6 +78,8 @@ func TestBrokenFilesAreSaidWithTheirPlace(t *testing.T) {
 		"two dates":                 {header + strings.Replace(good, "2026-11-02", "02/11/2026", 1), []string{"a.csv:2: column Start date", "dates: day-first"}},
 		"control in name":           {header + strings.Replace(good, "Ann", "A\x1b[2Jnn", 1), []string{"a.csv:2: column User", "control character", "A [2Jnn"}},
 		"endless name":              {header + strings.Replace(good, "Ann", strings.Repeat("n", 201), 1), []string{"a.csv:2: column User", "longer than 200"}},
+		"place after CR alone":      {strings.ReplaceAll(header+good+"\n"+strings.Replace(good, "Ann", "", 1), "\n", "\r"), []string{"a.csv:4: column User"}},
+		"place after a hint":        {"sep=,\r\n" + header + strings.Replace(good, "Ann", "", 1), []string{"a.csv:3: column User"}},
 		"place after a quoted line": {header + strings.Replace(good, ",n,", ",\"n\nn\nn\",", 1) + strings.Replace(good, "Ann", "", 1), []string{"a.csv:5: column User"}},
 	} {
 		s := newScene(t)
