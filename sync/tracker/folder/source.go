@@ -65,7 +65,7 @@ func open(folder, name string, now time.Time, quiet time.Duration) (source, erro
 	before, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return source{}, err
+		return source{}, absent(path, name, err)
 	case err != nil:
 		return source{}, fmt.Errorf("%s: cannot be read: %v", printable(name), withoutPath(err))
 	case !before.Mode().IsRegular():
@@ -92,6 +92,14 @@ func open(folder, name string, now time.Time, quiet time.Duration) (source, erro
 		src.declared = day
 	}
 	return src, nil
+}
+
+// absent tells a file that was removed, which is no fault, from a link whose file is out of reach.
+func absent(path, name string, err error) error {
+	if _, e := os.Lstat(path); e != nil {
+		return err
+	}
+	return fmt.Errorf("%s: is a link to a file that is not there: mend the link, or remove it", printable(name))
 }
 
 // unchanged reports whether two looks at a file saw the same.

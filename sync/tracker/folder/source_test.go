@@ -111,7 +111,8 @@ func TestWhatIsNoFileIsSaid(t *testing.T) {
 		"is larger": func(path string) error {
 			return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, largest+1))
 		},
-		"is not a": func(path string) error { return os.Symlink(filepath.Dir(path), path) },
+		"is a link to a file that is not there": func(path string) error { return os.Symlink(path+".gone", path) },
+		"is not a":                              func(path string) error { return os.Symlink(filepath.Dir(path), path) },
 	} {
 		s := newScene(t)
 		path := filepath.Join(string(s.settings.Path), "a.csv")
@@ -123,6 +124,27 @@ func TestWhatIsNoFileIsSaid(t *testing.T) {
 			t.Fatalf("Unread = %v, want a.csv", page.Unread)
 		}
 		wantText(t, page.Unread[0].Reason, "a.csv", name)
+	}
+}
+
+func TestLinkToAFileIsTheFile(t *testing.T) {
+	s, other := newScene(t), newScene(t)
+	other.rows("kept.csv", oneRow)
+	link := filepath.Join(string(s.settings.Path), "a.csv")
+	if err := os.Symlink(filepath.Join(string(other.settings.Path), "kept.csv"), link); err != nil {
+		t.Fatal(err)
+	}
+	if w := s.clean()["Noor/2026-W46"]; len(w.Entries) != 1 || w.Origin != "a.csv" {
+		t.Errorf("week = %s, want that of the file behind the link, under the link's name", dump(w))
+	}
+}
+
+func TestFileThatWasRemovedMeanwhileNeedsNoWord(t *testing.T) {
+	var g gathered
+	_, err := open(t.TempDir(), "a.csv", noon(), 0)
+	g.leave("a.csv", err)
+	if !errors.Is(err, fs.ErrNotExist) || len(g.unread)+len(g.notes) > 0 || g.busy {
+		t.Errorf("open = %v, left %s; want that it does not exist, and no word of it", err, dump(g.unread))
 	}
 }
 
