@@ -64,8 +64,9 @@ func (f *Folder) Traits() tracker.Traits { return tracker.Traits{Feed: true, Wid
 
 // Weeks yields every week of the folder whose first day is wanted, sorted by first day and id. While a
 // file is being written it yields no week, only a note that names the file: what that file takes over
-// from others is not known yet. A folder that cannot be read is an error; a file that cannot be
-// understood is an unread record under its name.
+// from others is not known yet. For a range that ends that is an error: whoever asks for one does not ask
+// again in the next pass, and would take nothing for all there is. A folder that cannot be read is an
+// error; a file that cannot be understood is an unread record under its name.
 func (f *Folder) Weeks(ctx context.Context, q tracker.Query) iter.Seq2[tracker.Page, error] {
 	return func(yield func(tracker.Page, error) bool) {
 		found, err := f.read(ctx, q.Now)
@@ -73,15 +74,21 @@ func (f *Folder) Weeks(ctx context.Context, q tracker.Query) iter.Seq2[tracker.P
 			yield(tracker.Page{}, err)
 			return
 		}
-		weeks, head := found.weeks, tracker.Page{Notes: found.notes, Unread: found.unread}
-		if found.busy {
+		weeks := found.weeks
+		switch {
+		case found.busy != nil && !q.First.Last.IsZero():
+			yield(tracker.Page{}, fmt.Errorf("folder: %w: try again once it has rested", found.busy))
+			return
+		case found.busy != nil:
 			weeks = nil
 		}
 		weeks = slices.DeleteFunc(weeks, func(w tracker.Week) bool { return !wanted(q.First, w.Period.First) })
-		if len(head.Notes)+len(head.Unread) > 0 && !yield(head, nil) {
+		first := slices.Clip(weeks[:min(pageSize, len(weeks))])
+		if len(first)+len(found.notes)+len(found.unread) > 0 &&
+			!yield(tracker.Page{Weeks: first, Notes: found.notes, Unread: found.unread}, nil) {
 			return
 		}
-		for part := range slices.Chunk(weeks, pageSize) {
+		for part := range slices.Chunk(weeks[len(first):], pageSize) {
 			if !yield(tracker.Page{Weeks: part}, nil) {
 				return
 			}
@@ -102,8 +109,8 @@ func (f *Folder) Week(ctx context.Context, id string) (tracker.Week, error) {
 	switch {
 	case err != nil:
 		return tracker.Week{}, err
-	case found.busy:
-		return tracker.Week{}, fmt.Errorf("folder: %s: a file is being written", id)
+	case found.busy != nil:
+		return tracker.Week{}, fmt.Errorf("folder: %s: %w", id, found.busy)
 	}
 	for _, w := range found.weeks {
 		if w.ID == id {
@@ -130,7 +137,7 @@ type gathered struct {
 	records []record
 	unread  []tracker.Unread
 	notes   []string
-	busy    bool // a file is being written
+	busy    error // that of the first file that is being written; nil where none is
 }
 
 // read reads every file that has rested at the time now.
@@ -176,7 +183,7 @@ func (g *gathered) leave(name string, err error) {
 	switch {
 	case err == nil, errors.Is(err, fs.ErrNotExist):
 	case errors.Is(err, errBusy):
-		g.busy = true
+		g.busy = cmp.Or(g.busy, err)
 		g.notes = append(g.notes, err.Error()+": left, with all others, for the next pass")
 	default:
 		g.unread = append(g.unread, tracker.Unread{ID: printable(name), Reason: err.Error()})

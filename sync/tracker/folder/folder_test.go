@@ -98,6 +98,17 @@ func TestPagesAreSortedAndBounded(t *testing.T) {
 	}
 }
 
+func TestNotesAndUnreadComeWithTheFirstWeeks(t *testing.T) {
+	s := newScene(t)
+	s.rows("a.csv", oneRow)
+	s.drop("b.csv", "a,b\n")
+	for page, err := range s.folder().Weeks(t.Context(), tracker.Query{Now: noon()}) {
+		if err != nil || len(page.Weeks) != 1 || len(page.Unread) != 1 {
+			t.Errorf("page = %s, %v; want one page with the week and the unread file", dump(page), err)
+		}
+	}
+}
+
 func TestTraversalStopsWhereItsReaderStops(t *testing.T) {
 	s := newScene(t)
 	s.rows("a.csv", oneRow)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tidemark/config"
+	"tidemark/sync/civil"
 	"tidemark/sync/tracker"
 )
 
@@ -28,6 +29,28 @@ func TestFileThatIsBeingWrittenHoldsBackTheFolder(t *testing.T) {
 	wantText(t, page.Notes[0], "new.csv", "is being written")
 	later := s.ask(tracker.Query{Now: noon().Add(2 * time.Second)})
 	if len(later.Weeks) != 1 || len(later.Weeks[0].Entries) != 2 || len(later.Notes) != 0 {
+		t.Errorf("page = %s, want the week of both files once the file has rested", dump(later))
+	}
+}
+
+func TestRangeThatEndsIsNeverEmptyForAFileThatIsBeingWritten(t *testing.T) {
+	s := newScene(t)
+	s.rows("old.csv", oneRow)
+	s.dropAt("new.csv", togglFile("Noor|Acme|Site|Work|2026-11-10|01:00:00"), noon().Add(-time.Second))
+	week := civil.WeekOf(civil.Date{Year: 2026, Month: time.November, Day: 9})
+	q := tracker.Query{Now: noon(), First: civil.Period{First: week.First(), Last: week.Last()}}
+	answers := 0
+	for page, err := range s.folder().Weeks(t.Context(), q) {
+		if answers++; !errors.Is(err, errBusy) || len(page.Weeks) > 0 {
+			t.Fatalf("Weeks = %s, %v; want that a file is being written", dump(page), err)
+		}
+		wantText(t, err.Error(), "folder: new.csv: is being written", "try again")
+	}
+	if answers != 1 {
+		t.Errorf("Weeks answered %d times, want once", answers)
+	}
+	q.Now = noon().Add(2 * time.Second)
+	if later := s.ask(q); len(later.Weeks) != 1 || len(later.Weeks[0].Entries) != 2 {
 		t.Errorf("page = %s, want the week of both files once the file has rested", dump(later))
 	}
 }
@@ -143,7 +166,7 @@ func TestFileThatWasRemovedMeanwhileNeedsNoWord(t *testing.T) {
 	var g gathered
 	_, err := open(t.TempDir(), "a.csv", noon(), 0)
 	g.leave("a.csv", err)
-	if !errors.Is(err, fs.ErrNotExist) || len(g.unread)+len(g.notes) > 0 || g.busy {
+	if !errors.Is(err, fs.ErrNotExist) || len(g.unread)+len(g.notes) > 0 || g.busy != nil {
 		t.Errorf("open = %v, left %s; want that it does not exist, and no word of it", err, dump(g.unread))
 	}
 }
