@@ -59,20 +59,23 @@ func (r reading) parse(src source) (content, error) {
 
 // unrecognised names the form that comes nearest, and the columns that it lacks.
 func unrecognised(t *table) error {
-	nearest, missing := "the plain form", t.missing(ownColumns())
+	if t.has("Customer") && t.has("Activity") {
+		return fmt.Errorf("%s:1: looks like an export of Kimai, which is not read: put its work into the plain form", t.file)
+	}
+	nearest, missing, cure := "the plain form", t.missing(ownColumns()), "add them"
 	if len(missing) == len(ownColumns()) {
 		missing = nil
 	}
 	for _, f := range formats() {
 		lacks := t.missing(f.needs)
 		if len(lacks) < len(f.needs) && (missing == nil || len(lacks) < len(missing)) {
-			nearest, missing = f.name, lacks
+			nearest, missing, cure = f.name, lacks, "export the detailed report with them, in English"
 		}
 	}
 	if missing == nil {
 		return fmt.Errorf("%s:1: is no export that is known here: put in the detailed report of Harvest, Clockify or Toggl Track as CSV in English, or the plain form", t.file)
 	}
-	return fmt.Errorf("%s:1: looks like %s, but lacks the columns %s: export the detailed report with them, in English", t.file, nearest, strings.Join(missing, ", "))
+	return fmt.Errorf("%s:1: looks like %s, but lacks the columns %s: %s", t.file, nearest, strings.Join(missing, ", "), cure)
 }
 
 // export reads the lines of an export. One whose member or day cannot be told makes the whole file

@@ -151,13 +151,14 @@ func TestBadHeadersAreSaid(t *testing.T) {
 	clockifyStart := "Project,Client,Description,User,Billable,Start Date,Start Time,Duration (h)"
 	for header, parts := range map[string][]string{
 		"a,b,c": {"a.csv:1", "is no export that is known here"},
-		"Project,Client,Description,User,Billable,Start Date,Start Time,Duration (decimal)": {"Clockify", "Duration (h)"},
-		"Date,Client,Project,Task,Notes,Hours,First Name":                                   {"Harvest", "Billable?", "Last Name"},
-		"User,Client,Project,Description,Start date,Start time,Duration":                    {"Toggl", "columns Billable"},
-		"id,version,first,last,member,client,project,date,hours,billable":                   {"the plain form", "state, entry"},
-		clockifyStart + ",Billable Rate (US$)":                                              {"a.csv:1", "Billable Rate (US$)", "names no currency"},
-		clockifyStart + ",Billable Rate (USD),Billable Rate (EUR)":                          {"a.csv:1", "billable rate (usd)", "billable rate (eur)"},
-		"User,Client,Project,Description,Billable,Start date,Start time,Duration,duration":  {"a.csv:1", "duration", "twice"},
+		"Project,Client,Description,User,Billable,Start Date,Start Time,Duration (decimal)":                                  {"Clockify", "Duration (h)"},
+		"Date,Client,Project,Task,Notes,Hours,First Name":                                                                    {"Harvest", "Billable?, Last Name: export the detailed report with them"},
+		"User,Client,Project,Description,Start date,Start time,Duration":                                                     {"Toggl", "columns Billable"},
+		"id,version,first,last,member,client,project,date,hours,billable":                                                    {"the plain form", "state, entry: add them"},
+		"Date,From,To,Duration,Currency,Hourly rate,Price,User,Customer,Project,Activity,Description,Exported,Billable,Tags": {"a.csv:1", "Kimai", "plain form"},
+		clockifyStart + ",Billable Rate (US$)":                                                                               {"a.csv:1", "Billable Rate (US$)", "names no currency"},
+		clockifyStart + ",Billable Rate (USD),Billable Rate (EUR)":                                                           {"a.csv:1", "billable rate (usd)", "billable rate (eur)"},
+		"User,Client,Project,Description,Billable,Start date,Start time,Duration,duration":                                   {"a.csv:1", "duration", "twice"},
 		"":     {"a.csv", "is empty"},
 		"\n\n": {"a.csv", "is empty"},
 	} {
