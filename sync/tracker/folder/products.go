@@ -41,6 +41,7 @@ func clockify(t *table) (func(*cells) row, error) {
 	return func(c *cells) row {
 		r := c.timed()
 		r.entry.Seconds = c.seconds("duration (h)")
+		c.agree("duration (decimal)", r.entry.Seconds)
 		r.entry.Currency = c.currency
 		for _, p := range rates {
 			r.entry.Rate = c.amount(p.column)

@@ -37,6 +37,37 @@ func TestClockifyReport(t *testing.T) {
 	}
 }
 
+func TestTwoWritingsOfOneDurationAgreeOrAreTrouble(t *testing.T) {
+	for _, tt := range []struct {
+		clock, decimals, trouble string
+	}{
+		{"02:00:00", "2.00", ""},
+		{"02:00:00", "2", ""},
+		{"02:00:00", `"2,00"`, ""},
+		{"00:20:00", "0.33", ""},
+		{"00:20:17", "0.34", ""},
+		{"00:20:17", "0.33", ""}, // cut off, not rounded
+		{"02:00:00", "", ""},
+		{"02:00:00", "2.01", "a.csv:2: column Duration (decimal): \"2.01\" is not the time that the clock beside it says, 2h0m0s"},
+		{"02:00:00", "1.99", "a.csv:2: column Duration (decimal)"},
+		{"02:00:00", "two", "a.csv:2: column Duration (decimal): \"two\" is not a number of hours"},
+		{"lots", "2.00", "a.csv:2: column Duration (h)"},
+	} {
+		s := newScene(t)
+		s.drop("a.csv", "Project,Client,Description,User,Billable,Start Date,Start Time,Duration (h),Duration (decimal)\n"+
+			"Site,Acme,n,Ann,Yes,2026-11-02,09:00,"+tt.clock+","+tt.decimals+"\n")
+		if tt.trouble == "" {
+			s.clean()
+			continue
+		}
+		w := s.troubled()
+		wantText(t, w.Trouble.Text, tt.trouble)
+		if w.Trouble.Kind != tracker.Incomplete || len(w.Entries) > 0 {
+			t.Errorf("%s and %s: week = %s, want an incomplete one without the row", tt.clock, tt.decimals, dump(w))
+		}
+	}
+}
+
 func TestTogglReport(t *testing.T) {
 	s := newScene(t)
 	s.sample("toggl.csv")

@@ -3,6 +3,7 @@ package folder
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/shopspring/decimal"
@@ -67,6 +68,22 @@ func (c *cells) seconds(column string) int64 {
 	n, err := seconds(cell)
 	c.note(column, err)
 	return n
+}
+
+// hundredth is a hundredth of an hour in seconds: what two decimals can leave out.
+const hundredth = 36
+
+// agree notes where hours in decimals are not those of the clock beside them. An empty cell agrees.
+func (c *cells) agree(column string, clocked int64) {
+	cell := c.get(column)
+	if cell == "" || c.fault != nil {
+		return
+	}
+	n, err := seconds(cell)
+	if err == nil && max(n-clocked, clocked-n) >= hundredth {
+		err = fmt.Errorf("%q is not the time that the clock beside it says, %s: mend the one that is wrong", shown(cell), time.Duration(clocked)*time.Second)
+	}
+	c.note(column, err)
 }
 
 // flag reads a Yes or No that must be there, unless the whole column is missing.
