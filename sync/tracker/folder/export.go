@@ -14,6 +14,7 @@ type content struct {
 	rows    []row
 	records []record
 	unread  []tracker.Unread
+	notes   []string
 }
 
 // format is one kind of export file, known by its columns.
@@ -86,6 +87,7 @@ func (r reading) export(src source, t *table, f format) (content, error) {
 		return content{}, err
 	}
 	var c content
+	var odd []string
 	for _, l := range t.lines {
 		line := cells{line: l, reading: r}
 		read := lineOf(&line)
@@ -94,6 +96,12 @@ func (r reading) export(src source, t *table, f format) (content, error) {
 		}
 		read.src, read.fault = &src, line.fault
 		c.rows = append(c.rows, read)
+		if read.odd != nil {
+			odd = append(odd, read.odd.Error())
+		}
+	}
+	if len(odd) > 0 {
+		c.notes = []string{some(odd)}
 	}
 	return c, nil
 }

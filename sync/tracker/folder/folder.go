@@ -173,7 +173,8 @@ func (g *gathered) take(src source, r reading) error {
 	if err != nil {
 		return err
 	}
-	g.rows, g.records, g.unread = append(g.rows, c.rows...), append(g.records, c.records...), append(g.unread, c.unread...)
+	g.rows, g.records = append(g.rows, c.rows...), append(g.records, c.records...)
+	g.unread, g.notes = append(g.unread, c.unread...), append(g.notes, c.notes...)
 	return nil
 }
 

@@ -218,4 +218,8 @@ func TestNumbersInJSONAreExact(t *testing.T) {
 	if got := s.clean()["882"].Entries[0].Rate.Decimal.String(); got != "95.1000000001" {
 		t.Errorf("Rate = %s, want 95.1000000001", got)
 	}
+	s.drop("a.json", `{"weeks":[`+strings.NewReplacer(`"882"`, `9007199254740993`, `"e9"`, `9007199254740995`).Replace(goodJSON)+`]}`)
+	if w := s.clean()["9007199254740993"]; len(w.Entries) != 1 || w.Entries[0].ID != "9007199254740995" {
+		t.Errorf("week = %s, want ids beyond 2^53 digit by digit", dump(w))
+	}
 }

@@ -3,6 +3,7 @@ package folder
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -24,6 +25,7 @@ func harvest(*table) (func(*cells) row, error) {
 		r.entry.Currency = c.money("currency")
 		r.entry.Note = c.get("notes")
 		r.pending = !c.flag("approved?", true)
+		r.odd = c.compare("billable amount", r.entry)
 		return r
 	}, nil
 }
@@ -46,6 +48,7 @@ func clockify(t *table) (func(*cells) row, error) {
 		for _, p := range rates {
 			r.entry.Rate = c.amount(p.column)
 			r.entry.Currency = p.or(r.entry.Currency)
+			r.odd = c.compare(strings.Replace(p.column, "rate", "amount", 1), r.entry)
 		}
 		return r
 	}, nil

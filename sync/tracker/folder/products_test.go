@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -64,6 +65,37 @@ func TestTwoWritingsOfOneDurationAgreeOrAreTrouble(t *testing.T) {
 		wantText(t, w.Trouble.Text, tt.trouble)
 		if w.Trouble.Kind != tracker.Incomplete || len(w.Entries) > 0 {
 			t.Errorf("%s and %s: week = %s, want an incomplete one without the row", tt.clock, tt.decimals, dump(w))
+		}
+	}
+}
+
+func TestAmountBesideARateIsSaidWhereItIsAnother(t *testing.T) {
+	harvest := "Date,Client,Project,Task,Notes,Hours,Billable?,First Name,Last Name,Billable Rate,Billable Amount,Currency\n2026-11-02,Acme,Site,Dev,n,%s,Ann,Berg,%s,%s,%s\n"
+	clockify := "Project,Client,Description,User,Billable,Start Date,Start Time,Duration (h),Billable Rate (USD),Billable Amount (USD)\nSite,Acme,n,Ann,%s,2026-11-02,09:00,%s,%s,%s\n"
+	for name, tt := range map[string]struct{ text, note string }{
+		"equal":                    {fmt.Sprintf(harvest, "7.5,Yes", "95", "712.50", "EUR"), ""},
+		"hours cut to 2 decimals":  {fmt.Sprintf(harvest, "7.42,Yes", "95", "704.58", "EUR"), ""},
+		"rounding not in hours":    {fmt.Sprintf(harvest, "7.42,Yes", "95", "712.50", "EUR"), "a.csv:2: column Billable Amount: 712.5 is not hours × rate, which is 704.9 and counts"},
+		"just within":              {fmt.Sprintf(harvest, "1,Yes", "100", "100.51", "EUR"), ""},
+		"just beyond":              {fmt.Sprintf(harvest, "1,Yes", "100", "100.52", "EUR"), "100.52 is not hours × rate, which is 100 and counts"},
+		"minor unit of the yen":    {fmt.Sprintf(harvest, "1,Yes", "100", "101.5", "JPY"), ""},
+		"no amount":                {fmt.Sprintf(harvest, "1,Yes", "100", "", "EUR"), ""},
+		"no rate":                  {fmt.Sprintf(harvest, "1,Yes", "", "90", "EUR"), ""},
+		"not billable":             {fmt.Sprintf(harvest, "1,No", "100", "0", "EUR"), ""},
+		"amount that may be two":   {fmt.Sprintf(harvest, "10,Yes", "125", `"1,250"`, "EUR"), ""},
+		"Clockify, equal":          {fmt.Sprintf(clockify, "Yes", "00:20:00", "120", "40.00"), ""},
+		"Clockify, other":          {fmt.Sprintf(clockify, "Yes", "00:20:00", "120", "41.00"), "a.csv:2: column Billable Amount (USD): 41 is not hours × rate, which is 40 and counts"},
+		"Clockify, not billable":   {fmt.Sprintf(clockify, "No", "00:20:00", "", "0.00"), ""},
+		"Clockify, billable, none": {fmt.Sprintf(clockify, "Yes", "00:20:00", "", "0.00"), ""},
+	} {
+		s := newScene(t)
+		s.drop("a.csv", tt.text)
+		page := s.pass()
+		if len(page.Weeks) != 1 || page.Weeks[0].Trouble != nil || page.Weeks[0].Entries[0].Amount.Valid {
+			t.Errorf("%s: weeks = %s, want one without trouble, billed by hours and rate", name, dump(page.Weeks))
+		}
+		if note := strings.Join(page.Notes, ""); !strings.Contains(note, tt.note) || (note == "") != (tt.note == "") {
+			t.Errorf("%s: Notes = %q, want %q", name, note, tt.note)
 		}
 	}
 }

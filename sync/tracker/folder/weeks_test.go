@@ -242,7 +242,7 @@ func TestEntryIDsSayWhatAnEntrySays(t *testing.T) {
 
 func TestHostileNotesAreOnlyNotes(t *testing.T) {
 	for _, note := range []string{
-		"'; DROP TABLE weeks; --", "=HYPERLINK(\"http://example.com\")", "\x1b]0;title\x07", "\u202egnp.exe", "a;b\tc", "Total", "id,version,state", strings.Repeat("long ", 5000), "\x00",
+		"'; DROP TABLE weeks; --", "=HYPERLINK(\"http://example.com\")", "\x1b]0;title\x07", "\u202egnp.exe", "a;b\tc", "Total", "id,version,state", strings.Repeat("long ", 5000), "\x00", "👩\u200d💻 🏳️\u200d🌈",
 	} {
 		s := newScene(t)
 		e := s.entries("User,Client,Project,Description,Billable,Start date,Start time,Duration\n" +
