@@ -96,8 +96,8 @@ func (r reading) export(src source, t *table, f format) (content, error) {
 		}
 		read.src, read.fault = &src, line.fault
 		c.rows = append(c.rows, read)
-		if read.odd != nil {
-			odd = append(odd, read.odd.Error())
+		if read.odd != "" {
+			odd = append(odd, read.odd)
 		}
 	}
 	if len(odd) > 0 {

@@ -33,7 +33,7 @@ type row struct {
 	fault   error // why it cannot be billed; nil where it can
 	// unplaced is why it cannot be told whose row it is, or of which day.
 	unplaced error
-	odd      error // where an amount beside hours and rate is another than theirs, which counts; nil where none is
+	odd      string // where an amount beside hours and rate is another than theirs, which counts; empty where none is
 }
 
 // cells reads the cells of one line and keeps the first fault.
@@ -89,19 +89,19 @@ func (c *cells) agree(column string, clocked int64) {
 
 // compare returns where the amount beside hours and rate is another than theirs. Hours shown with two
 // decimals may leave out half of a hundredth. It is no fault: what is billed are hours and rate.
-func (c *cells) compare(column string, e tracker.Entry) error {
-	stated, err := optional(c.get(column))
-	if c.fault != nil || err != nil || !stated.Valid || !e.Rate.Valid || !e.Billable {
-		return nil
+func (c *cells) compare(column string, e tracker.Entry) string {
+	stated, _ := optional(c.get(column)) // One that is not understood is none: it is not what is billed.
+	if c.fault != nil || !stated.Valid || !e.Rate.Valid || !e.Billable {
+		return ""
 	}
 	const hour = 3600
 	ours := e.Rate.Decimal.Mul(decimal.NewFromInt(e.Seconds)).DivRound(decimal.NewFromInt(hour), 6)
 	slack := e.Rate.Decimal.Abs().Mul(decimal.NewFromInt(hundredth/2)).DivRound(decimal.NewFromInt(hour), 6).
 		Add(decimal.New(1, -e.Currency.Digits()))
 	if stated.Decimal.Sub(ours).Abs().LessThanOrEqual(slack) {
-		return nil
+		return ""
 	}
-	return c.line.fault(column, "%s is not hours × rate, which is %s and counts", stated.Decimal, e.Currency.Round(ours))
+	return c.line.fault(column, "%s is not hours × rate, which is %s and counts", stated.Decimal, e.Currency.Round(ours)).Error()
 }
 
 // flag reads a Yes or No that must be there, unless the whole column is missing.

@@ -79,7 +79,8 @@ func TestBrokenFilesAreSaidWithTheirPlace(t *testing.T) {
 		"control in name":           {header + strings.Replace(good, "Ann", "A\x1b[2Jnn", 1), []string{"a.csv:2: column User", "control character", "A [2Jnn"}},
 		"endless name":              {header + strings.Replace(good, "Ann", strings.Repeat("n", 201), 1), []string{"a.csv:2: column User", "longer than 200"}},
 		"place after CR alone":      {strings.ReplaceAll(header+good+"\n"+strings.Replace(good, "Ann", "", 1), "\n", "\r"), []string{"a.csv:4: column User"}},
-		"place after a hint":        {"sep=,\r\n" + header + strings.Replace(good, "Ann", "", 1), []string{"a.csv:3: column User"}},
+		"place after CR twice":      {strings.ReplaceAll(header+good+strings.Replace(good, "Ann", "", 1), "\n", "\r\r\n"), []string{"a.csv:3: column User"}},
+		"place after a hint":        {"sep=,\n" + header + strings.Replace(good, "Ann", "", 1), []string{"a.csv:3: column User"}},
 		"place after a quoted line": {header + strings.Replace(good, ",n,", ",\"n\nn\nn\",", 1) + strings.Replace(good, "Ann", "", 1), []string{"a.csv:5: column User"}},
 	} {
 		s := newScene(t)
