@@ -52,6 +52,69 @@ func (p *poster) lookFirst(ctx context.Context, tasks []*task) (free []*task, fo
 	return free, len(known) > 0, err
 }
 
+// peekAll looks up, while the state may not know what was billed before, the groups that nothing would be
+// created for: those that wait, and those of which nothing is approved any more. What is found is adopted if
+// it is what the group holds, and a person's otherwise: later nobody would look.
+func (p *poster) peekAll(ctx context.Context, tasks []*task) (found bool, err error) {
+	if p.mode == state.Normal {
+		return false, nil
+	}
+	tasks = slices.DeleteFunc(tasks, func(t *task) bool {
+		return t.sit.Group.Operations > 0 || (t.decision.Do == Finish && len(t.kase.Content.Entries) > 0)
+	})
+	results := p.each(ctx, tasks, func(ctx context.Context, t *task) (r result) {
+		var err error
+		if t.found, err = p.books.Find(ctx, t.reference()); err != nil {
+			r.err = fmt.Errorf("look-up: %w", err)
+		}
+		return r
+	})
+	var known []*task
+	for _, r := range results {
+		switch {
+		case r.err != nil:
+			p.fail(r)
+		case len(r.task.found) > 0:
+			known = append(known, r.task)
+		}
+	}
+	if len(known) == 0 {
+		return false, nil
+	}
+	if err := p.beginRebuild(); err != nil {
+		return false, err
+	}
+	return true, p.takeFound(ctx, known)
+}
+
+// takeFound adopts what was found of groups that nothing would be created for, or asks a person about it.
+func (p *poster) takeFound(ctx context.Context, known []*task) error {
+	var equal []*task
+	var asked []state.Conclusion
+	for _, t := range known {
+		t.decision.Document, t.decision.Entries = 1, t.kase.Content.Entries
+		customer, _ := p.rules.customer(clientOf(t.sit.Group, t.decision.Entries), p.pins)
+		err := p.prepare(t, customer, state.Create)
+		if err == nil && len(t.found) == 1 && len(t.decision.Entries) > 0 && t.found[0].Bills(t.op.Frozen.Invoice) {
+			t.op.Client, t.op.Line = clientOf(t.sit.Group, t.decision.Entries).ID, customer.Client
+			equal = append(equal, t)
+			continue
+		}
+		text := "an invoice bears the reference, and is not what the group holds now: " + few(idsOf(t.found))
+		asked = append(asked, p.asked(t, state.Mismatch, text))
+	}
+	if err := p.conclude(asked); err != nil {
+		return err
+	}
+	for part := range slices.Chunk(equal, batch) {
+		err := p.run(ctx, part, func(_ context.Context, t *task) result { return p.adopt(t, t.found, true) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // absentAll returns which of the tasks that were not found may be created: those that a person
 // released, and in a first run those whose absence is proven.
 func (p *poster) absentAll(tasks []*task) (free []*task, err error) {

@@ -125,6 +125,10 @@ func (p *poster) round(ctx context.Context, seen map[string]bool) (again bool, e
 	if err := p.concludeAll(tasks); err != nil {
 		return false, err
 	}
+	peeked, err := p.peekAll(ctx, pick(tasks, Hold, Finish))
+	if err != nil {
+		return false, err
+	}
 	resolved, err := p.resolveAll(ctx, pick(tasks, Resolve, Verify))
 	if err != nil {
 		return false, err
@@ -133,7 +137,7 @@ func (p *poster) round(ctx context.Context, seen map[string]bool) (again bool, e
 		return false, err
 	}
 	made, err := p.makeAll(ctx, pick(tasks, Make, Further))
-	return resolved || made, err
+	return peeked || resolved || made, err
 }
 
 func pick(tasks []*task, dos ...Do) (picked []*task) {

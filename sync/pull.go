@@ -59,6 +59,9 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 	if err := t.readUnread(ctx); err != nil {
 		return err
 	}
+	if report.Partial {
+		return nil // Not everything was seen: the next pass asks again from where this one did.
+	}
 	if err := e.store.AdvanceWatermark(e.channel, t.newest); err != nil {
 		return err
 	}
@@ -68,9 +71,7 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 		if reread {
 			st.Reread = now
 		}
-		if st.ReadFrom.IsZero() || e.rules.Start.Before(st.ReadFrom) {
-			st.ReadFrom = e.rules.Start
-		}
+		st.ReadFrom = e.rules.Start // also forward: what was left out meanwhile is read again when start moves back
 	})
 }
 
@@ -195,6 +196,7 @@ func (t *traversal) takeIn(page tracker.Page) error {
 		in.Unread = append(in.Unread, state.Unread{ID: u.ID, Reason: u.Reason})
 	}
 	t.report.Unread += len(page.Unread)
+	t.report.Partial = t.report.Partial || page.Partial
 	asked, err := t.store.TakeIn(t.channel, in)
 	t.report.ask(asked)
 	return err

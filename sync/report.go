@@ -26,10 +26,11 @@ type Report struct {
 	Conflicts   int       `json:"conflicts"`
 	BeforeStart int       `json:"beforeStart"`
 	Unread      int       `json:"unread"`
-	Due         int       `json:"due"`     // groups that had to be decided
-	Waiting     int       `json:"waiting"` // groups that wait to be complete, or to be asked again
-	Unknown     int       `json:"unknown"` // operations whose outcome is not known yet
-	Failed      int       `json:"failed"`  // groups that an error kept from being decided
+	Partial     bool      `json:"partial,omitempty"` // the tracker held something back for now
+	Due         int       `json:"due"`               // groups that had to be decided
+	Waiting     int       `json:"waiting"`           // groups that wait to be complete, or to be asked again
+	Unknown     int       `json:"unknown"`           // operations whose outcome is not known yet
+	Failed      int       `json:"failed"`            // groups that an error kept from being decided
 	Invoices    []Made    `json:"invoices,omitempty"`
 	Items       []Asked   `json:"items,omitempty"` // opened or changed
 	Slices      []Slice   `json:"slices,omitempty"`

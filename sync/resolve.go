@@ -111,11 +111,8 @@ func (p *poster) wantedOf(t *task) state.Digest {
 
 // lookUp asks the accounting system for the document of a create without an answer: rows 4 and 5.
 func (p *poster) lookUp(ctx context.Context, t *task, same bool) result {
-	switch end := p.endOf(t); {
-	case end.After(p.now()): // It was stamped by a clock that was ahead: the wait begins now.
-		return result{attempt: &attempt{t.sit.Key.Name, p.now(), false, t.sit.Key.Error}}
-	case p.now().Before(end.Add(p.books.Traits().SettleAfter)):
-		return result{}
+	if wait, r := p.settling(t); wait {
+		return r
 	}
 	reference := t.op.Frozen.Invoice.Reference
 	found, err := p.books.Find(ctx, reference)
@@ -158,6 +155,18 @@ func resumes(t *task, found []accounting.Receipt) bool {
 	}
 	f.Progress = accounting.Progress{Done: 1, Document: first.ID}
 	return true
+}
+
+// settling reports whether the effect of the last attempt may still appear. An attempt that was stamped by
+// a clock that was ahead is stamped anew: the wait begins now.
+func (p *poster) settling(t *task) (bool, result) {
+	switch end := p.endOf(t); {
+	case end.After(p.now()):
+		return true, result{attempt: &attempt{t.sit.Key.Name, p.now(), false, t.sit.Key.Error}}
+	case p.now().Before(end.Add(p.books.Traits().SettleAfter)):
+		return true, result{}
+	}
+	return false, result{}
 }
 
 // endOf returns when the last attempt ended. Of one that this process did not see, it is known only
@@ -206,8 +215,8 @@ func (p *poster) verify(ctx context.Context, t *task) result {
 	case err != nil:
 		return result{err: fmt.Errorf("look-up: %w", err)}
 	case now.Untouched(left) && traits.GuardsDrafts:
-		if p.now().Before(p.endOf(t).Add(traits.SettleAfter)) {
-			return result{}
+		if wait, r := p.settling(t); wait {
+			return r
 		}
 		return p.update(ctx, t)
 	case now.Bills(t.op.Frozen.Invoice) && now.Status != accounting.Void:

@@ -117,7 +117,10 @@ type Page struct {
 	Weeks  []Week
 	Unread []Unread
 	Clock  time.Time // the tracker's own clock, from its answer; zero where it does not tell
-	Notes  []string  // what an admin should know of, such as a file left for the next pass
+	// Partial: the tracker holds something back for now, such as a file that is still being written. What it
+	// yields is true, but a traversal with such a page has not seen everything.
+	Partial bool
+	Notes   []string // what an admin should know of, such as a file left for the next pass
 }
 
 // Unread is a record that was announced but could not be read.

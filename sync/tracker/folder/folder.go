@@ -85,7 +85,7 @@ func (f *Folder) Weeks(ctx context.Context, q tracker.Query) iter.Seq2[tracker.P
 		weeks = slices.DeleteFunc(weeks, func(w tracker.Week) bool { return !wanted(q.First, w.Period.First) })
 		first := slices.Clip(weeks[:min(pageSize, len(weeks))])
 		if len(first)+len(found.notes)+len(found.unread) > 0 &&
-			!yield(tracker.Page{Weeks: first, Notes: found.notes, Unread: found.unread}, nil) {
+			!yield(tracker.Page{Weeks: first, Notes: found.notes, Unread: found.unread, Partial: found.busy != nil}, nil) {
 			return
 		}
 		for part := range slices.Chunk(weeks[len(first):], pageSize) {
