@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"time"
 
@@ -83,8 +84,43 @@ func (s *Store) SetRebuild(channels []Channel, now time.Time) error {
 				return err
 			}
 		}
+		return errors.Join(forgetReleases(tx), doubtKeys(tx))
+	})
+}
+
+// forgetReleases takes back what persons released: it was said of a state that is not this one.
+func forgetReleases(tx *bbolt.Tx) error {
+	changed := map[string]Group{}
+	err := scan(tx, bucketGroup, nil, func(key, value []byte) error {
+		var g Group
+		if err := decode(bucketGroup, key, value, &g); err != nil {
+			return err
+		}
+		if g.Released != "" || !g.Absent.IsZero() {
+			g.Released, g.Absent = "", time.Time{}
+			changed[string(key)] = g
+		}
 		return nil
 	})
+	for key, g := range changed {
+		err = errors.Join(err, put(tx, bucketGroup, []byte(key), g))
+	}
+	return err
+}
+
+// doubtKeys makes what is known of attempts under open keys unknown: others may have followed.
+func doubtKeys(tx *bbolt.Tx) error {
+	for _, key := range keysWith(tx, bucketFrozen, nil) {
+		var k Key
+		if known, err := get(tx, bucketKey, key, &k); err != nil || !known {
+			return errors.Join(err, fmt.Errorf("%w: key %q has frozen bytes and no row", ErrDamaged, key))
+		}
+		k.Unsent, k.Ended, k.Absent = false, time.Time{}, time.Time{}
+		if err := put(tx, bucketKey, key, k); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Watermark returns the newest change up to which everything was taken in, zero for none.

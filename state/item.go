@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"errors"
@@ -170,7 +171,7 @@ func openItem(tx *bbolt.Tx, account string, i Item, now time.Time) (wrote bool, 
 
 // accepts reports whether a person has decided what next asks already.
 func (i Item) accepts(next Item) bool {
-	return (i.Status == Settled || i.Status == Skipped) && i.Accepted == next.Digest
+	return (i.Status == Settled || i.Status == Skipped) && i.Accepted == cmp.Or(next.Digest, Nothing)
 }
 
 func (i *Item) keepHeld(old Item, now time.Time) {
@@ -282,8 +283,8 @@ func ruleItem(tx *bbolt.Tx, ch Channel, r Ruling) error {
 // free releases listed groups, each for exactly the contents that were listed.
 func free(tx *bbolt.Tx, account string, r Ruling, now time.Time) error {
 	for _, l := range r.Free {
-		released, lost := l.Digest, false
-		c := Conclusion{Reference: l.Reference, Released: &released, Lost: &lost}
+		released := l.Digest // A lost group stays so for other contents, until it is created.
+		c := Conclusion{Reference: l.Reference, Released: &released}
 		if _, err := concludeGroup(tx, account, c, now); err != nil {
 			return err
 		}

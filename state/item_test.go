@@ -216,8 +216,8 @@ func TestRulingReleasesExactlyTheListedGroups(t *testing.T) {
 	b.must(err)
 	two, _, err := b.Group(agency.Account, "ts-2")
 	b.must(err)
-	if one.Released != "1:a" || one.Lost || two.Released != "" || !two.Lost {
-		t.Errorf("groups = %+v, %+v, want the first released and the second still lost", one, two)
+	if one.Released != "1:a" || !one.Lost || two.Released != "" || !two.Lost {
+		t.Errorf("groups = %+v, %+v, want the first released for its contents, and both lost until created", one, two)
 	}
 	if after := b.due(); after["ts-1"] == before["ts-1"] || after["ts-2"] != before["ts-2"] {
 		t.Errorf("marks went from %v to %v, want the first alone due anew", before, after)

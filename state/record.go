@@ -109,6 +109,7 @@ type Conclusion struct {
 	Item      *Item   // what a person must decide
 	Close     string  // why an open item is closed; empty: it is not
 	Drop      Outcome // of the key that is open; Unknown: it stays open
+	Keep      bool    // of a dropped key: its entries stay recorded, since an invoice may bear them
 	Error     string  // why it was dropped or refused
 }
 
@@ -214,8 +215,10 @@ func dropKey(tx *bbolt.Tx, account string, c Conclusion, now time.Time) error {
 	if err := finish(tx, account, *k, c.Drop); err != nil {
 		return err
 	}
-	if err := releaseEntries(tx, g.Channel, c.Reference, f.Billed); err != nil {
-		return err
+	if !c.Keep {
+		if err := releaseEntries(tx, g.Channel, c.Reference, f.Billed); err != nil {
+			return err
+		}
 	}
 	return note(tx, account, c.Reference, Event{At: now, What: fmt.Sprintf("key %s %s", k.Name, c.Drop), Detail: c.Error})
 }

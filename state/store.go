@@ -27,6 +27,7 @@ type Store struct {
 	db      *bbolt.DB
 	lock    *lock
 	commits atomic.Int64
+	locks   locks
 
 	mu     sync.Mutex
 	failed error

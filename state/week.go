@@ -18,6 +18,9 @@ import (
 // empty Digest means that there are no contents.
 type Digest string
 
+// Nothing is what a person accepted where there were no contents.
+const Nothing Digest = "nothing"
+
 // Recipe returns what stands before the colon.
 func (d Digest) Recipe() string {
 	recipe, _, _ := strings.Cut(string(d), ":")

@@ -29,7 +29,7 @@ var ErrSlices = errors.New("slices of the backfill failed")
 func (e *Engine) Backfill(ctx context.Context, now time.Time, days civil.Period, progress func(done, total int, s Slice)) (Report, error) {
 	now = now.In(e.rules.Location)
 	report := Report{Sync: e.rules.Name, Began: now}
-	if err := e.checkRange(days); err != nil {
+	if err := e.CheckRange(days); err != nil {
 		return report, err
 	}
 	clock, err := e.store.Observe(now)
@@ -66,7 +66,8 @@ func (r Report) FailedSlices() (failed []Slice) {
 	return failed
 }
 
-func (e *Engine) checkRange(days civil.Period) error {
+// CheckRange returns why a backfill may not cover days; nil if it may. The error is an [ErrRange].
+func (e *Engine) CheckRange(days civil.Period) error {
 	switch monday := civil.WeekOf(e.rules.Start).First(); {
 	case days.Last.Before(days.First):
 		return fmt.Errorf("%w: the last day %s comes before the first, %s", ErrRange, days.Last, days.First)
@@ -91,8 +92,7 @@ func slicesOf(days civil.Period) (all []Slice) {
 
 // readSlice takes in one slice, unless an earlier run of this backfill has.
 func (e *Engine) readSlice(ctx context.Context, now time.Time, days civil.Period, s Slice, report *Report) (Slice, error) {
-	e.pulling.Lock()
-	defer e.pulling.Unlock()
+	defer e.store.Lock(e.reading())()
 	known, err := e.store.SliceDone(e.channel, days.String(), s.Days.First)
 	if err != nil || known {
 		s.Known = known

@@ -89,15 +89,15 @@ func (p *poster) peekAll(ctx context.Context, tasks []*task) (found bool, err er
 
 // takeFound adopts what was found of groups that nothing would be created for, or asks a person about it.
 func (p *poster) takeFound(ctx context.Context, known []*task) error {
-	var equal []*task
+	var held []*task
 	var asked []state.Conclusion
 	for _, t := range known {
 		t.decision.Document, t.decision.Entries = 1, t.kase.Content.Entries
 		customer, _ := p.rules.customer(clientOf(t.sit.Group, t.decision.Entries), p.pins)
 		err := p.prepare(t, customer, state.Create)
-		if err == nil && len(t.found) == 1 && len(t.decision.Entries) > 0 && t.found[0].Bills(t.op.Frozen.Invoice) {
+		if err == nil && len(t.decision.Entries) > 0 {
 			t.op.Client, t.op.Line = clientOf(t.sit.Group, t.decision.Entries).ID, customer.Client
-			equal = append(equal, t)
+			held = append(held, t)
 			continue
 		}
 		text := "an invoice bears the reference, and is not what the group holds now: " + few(idsOf(t.found))
@@ -106,7 +106,7 @@ func (p *poster) takeFound(ctx context.Context, known []*task) error {
 	if err := p.conclude(asked); err != nil {
 		return err
 	}
-	for part := range slices.Chunk(equal, batch) {
+	for part := range slices.Chunk(held, batch) {
 		err := p.run(ctx, part, func(_ context.Context, t *task) result { return p.adopt(t, t.found, true) })
 		if err != nil {
 			return err
@@ -268,6 +268,10 @@ func (p *poster) endLost() error {
 	subject := state.ListSubject(p.channel, state.Lost)
 	if _, open := p.items[subject]; !open || p.lost > 0 {
 		return nil
+	}
+	due, err := p.store.Due(p.channel)
+	if err != nil || slices.ContainsFunc(due, func(d state.Due) bool { return d.Group.Lost }) {
+		return err
 	}
 	return p.conclude([]state.Conclusion{{Reference: subject, Close: "all of it was found or is no longer wanted"}})
 }

@@ -335,7 +335,6 @@ func TestReleaseOfALostListIsOfTheseContents(t *testing.T) {
 	s.must(s.store.SetRebuild([]state.Channel{s.engine.channel}, s.now))
 	s.bill(0)
 	s.rule(s.asked(state.Lost).Subject, Release)
-	s.must(s.store.SetRebuild([]state.Channel{s.engine.channel}, s.now))
 	s.tracker.put(again(week("r0"), s.now, ofProject(entry("e0", 2), "p0")))
 	s.bill(1)
 	s.wantLive(1, "100")

@@ -136,7 +136,7 @@ func (c Case) row1() Decision {
 			return now
 		}
 		return ask(i.Kind, "%s", i.Text)
-	case i.Accepted == c.Wanted, i.Status == state.Skipped && c.Wanted == "":
+	case i.Accepted == accepted(c.Wanted), i.Status == state.Skipped && c.Wanted == "":
 		return Decision{Do: Leave}
 	}
 	return ask(state.Changed, "it was %s by %s, and has changed since then", i.Status, i.Who)
@@ -197,7 +197,7 @@ func (c Case) incomplete() string {
 func (c Case) hold(why string) Decision {
 	since := c.Group.Waiting
 	tooLong := !since.IsZero() && !c.Now.Before(since.Add(c.Rules.WaitAtMost))
-	if tooLong && c.answered() == "" {
+	if tooLong && c.Content.Pending != "" {
 		return ask(state.Waiting, "it has waited since %s: %s", since.In(c.Rules.Location).Format("2006-01-02"), why)
 	}
 	return Decision{Do: Hold, Text: why}

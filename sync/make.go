@@ -108,7 +108,7 @@ func (p *poster) prepare(t *task, customer Customer, act state.Act) error {
 // run claims the operations of up to a batch in one transaction, does each, and records the receipts
 // in another. A lone operation is not held back for others.
 func (p *poster) run(ctx context.Context, tasks []*task, do func(ctx context.Context, t *task) result) error {
-	unlock := p.locks.lock(references(tasks))
+	unlock := p.store.Lock(references(tasks)...)
 	defer unlock()
 	ops := make([]state.Operation, len(tasks))
 	for i, t := range tasks {
@@ -298,7 +298,7 @@ func (p *poster) adopt(t *task, found []accounting.Receipt, fresh bool) result {
 		c = p.asked(t, state.Duplicate, fmt.Sprintf("%d invoices bear the reference %s: %s", len(found), inv.Reference, few(idsOf(found))))
 	}
 	if fresh {
-		c.Drop, c.Error = state.Dropped, "an invoice bears the reference already"
+		c.Drop, c.Keep, c.Error = state.Dropped, true, "an invoice bears the reference already"
 	}
 	return result{conclusion: &c}
 }

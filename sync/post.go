@@ -281,13 +281,29 @@ func (p *poster) belongs(claim state.Claim, b state.Billed) (bool, error) {
 		return !found, err
 	}
 	if g.Channel != p.channel {
-		return true, nil
+		return p.standsAt(claim, b)
 	}
 	w, found, err := p.store.Find(p.channel, b.Week)
 	if err != nil || !found {
 		return false, err
 	}
 	return groupOf(p.channel, Per(g.Per), w, b.Entry, g.Currency).Reference == g.Reference, nil
+}
+
+// standsAt reports whether an entry that is recorded under a group of another channel, which perhaps no sync
+// decides any more, is billed there as it is now, or was decided by a person.
+func (p *poster) standsAt(claim state.Claim, b state.Billed) (bool, error) {
+	docs, err := p.store.Documents(claim.Account, claim.Reference)
+	if err != nil {
+		return false, err
+	}
+	for _, d := range docs {
+		if slices.ContainsFunc(d.Billed, func(old state.Billed) bool { return old.Entry.ID == b.Entry.ID && sameEntry(old, b) }) {
+			return true, nil
+		}
+	}
+	item, err := p.store.Item(claim.Account, claim.Reference)
+	return item != nil && item.Accepted != "", err
 }
 
 // concludeAll writes what needs nothing to be sent, in batches.

@@ -26,8 +26,7 @@ const unreadFor = 24 * time.Hour
 
 // pull takes in what changed. The watermark moves only when the whole traversal ended well.
 func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error {
-	e.pulling.Lock()
-	defer e.pulling.Unlock()
+	defer e.store.Lock(e.reading())()
 	standing, err := e.store.Standing(e.channel, now)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ func (p *poster) resolveAll(ctx context.Context, tasks []*task) (again bool, err
 }
 
 func (p *poster) resolveBatch(ctx context.Context, tasks []*task) (again bool, err error) {
-	unlock := p.locks.lock(references(tasks))
+	unlock := p.store.Lock(references(tasks)...)
 	defer unlock()
 	if tasks, err = p.stillOpen(tasks); err != nil {
 		return false, err

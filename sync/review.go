@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -49,7 +50,7 @@ func (e *Engine) Rule(r Ruling, now time.Time) error {
 	case r.Action == Postpone && !r.Until.After(todayOf(now, e.rules.Location)):
 		return refuse("hold %s: the day %s is not after today", r.Subject, r.Until)
 	}
-	unlock := e.locks.lock([]string{r.Subject})
+	unlock := e.store.Lock(r.Subject)
 	defer unlock()
 	item, err := e.store.Item(e.channel.Account, r.Subject)
 	if err != nil {
@@ -93,9 +94,9 @@ func standing(i state.Item, r Ruling, now time.Time) *state.Item {
 	i.Who, i.Note, i.Decided = r.Who, r.Note, now
 	switch r.Action {
 	case Settle:
-		i.Status, i.Accepted = state.Settled, i.Digest
+		i.Status, i.Accepted = state.Settled, accepted(i.Digest)
 	case Skip:
-		i.Status, i.Accepted = state.Skipped, i.Digest
+		i.Status, i.Accepted = state.Skipped, accepted(i.Digest)
 	case Postpone:
 		i.Status, i.Until = state.Held, r.Until
 	case Retry, Release:
@@ -103,6 +104,10 @@ func standing(i state.Item, r Ruling, now time.Time) *state.Item {
 	}
 	return &i
 }
+
+// accepted is the digest that a person accepted; that of nothing has a name of its own, so that it is not
+// taken for no decision.
+func accepted(d state.Digest) state.Digest { return cmp.Or(d, state.Nothing) }
 
 func (e *Engine) ruleGroup(r Ruling, g state.Group, item *state.Item, now time.Time) error {
 	t, err := e.look(g, now)
@@ -115,17 +120,21 @@ func (e *Engine) ruleGroup(r Ruling, g state.Group, item *state.Item, now time.T
 	case Settle, Skip:
 		out.Drop = unknown
 		out.Claim = e.own(t)
+		if unknown { // An invoice may bear what was frozen, whatever the group holds now.
+			out.Claim = append(out.Claim, t.sit.Frozen.Billed...)
+		}
 	case Retry:
 		if item == nil {
 			return fmt.Errorf("%s: %w", r.Subject, state.ErrNoItem)
 		}
 		out.Drop = unknown && item.Kind == state.NotKnown
-		if item.Accepted != "" {
+		if item.Accepted != "" || item.Status == state.Held {
 			out.Release = unbilled(t)
 		}
 	case Release:
 		return refuse("release %s: only a limit or lost list is released", r.Subject)
 	case Postpone:
+		out.Claim = e.own(t)
 	}
 	out.Item = standing(*e.itemNow(t, item), r, now)
 	return e.store.Rule(e.channel, out, now)

@@ -12,7 +12,6 @@ package sync
 import (
 	"context"
 	"iter"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -78,8 +77,6 @@ type Engine struct {
 	faults  *fault.Points
 	started time.Time
 
-	pulling sync.Mutex
-	locks   locks
 	rebuild atomic.Bool // an invoice of ours was found that this state never claimed
 }
 
@@ -97,6 +94,11 @@ func (e *Engine) Name() string { return e.rules.Name }
 
 // Channel returns where the engine's rows are in the state.
 func (e *Engine) Channel() state.Channel { return e.channel }
+
+// reading is the lock of taking in: passes and slices of a backfill take turns.
+func (e *Engine) reading() string {
+	return "reading " + e.channel.Tracker + " " + e.channel.Account + " " + e.channel.Prefix
+}
 
 // Pass runs one pass at now: pull, then post. What was pulled before an error is posted all the same.
 // The report tells what was done, also beside an error.

@@ -88,7 +88,7 @@ func (a *app) jobsOf(w *work, store *state.Store, log zerolog.Logger) ([]daemon.
 		return nil, err
 	}
 	jobs := []daemon.Job{{
-		Name: "sweep", Schedule: w.config.Sweep, Location: time.UTC, Deadline: time.Hour,
+		Name: "(sweep)", Schedule: w.config.Sweep, Location: time.UTC, Deadline: time.Hour,
 		Run: func(_ context.Context, now time.Time) (daemon.Outcome, error) {
 			swept, err := sweep(store, now, w.config.Keys.TTL())
 			return swept, ending(err)

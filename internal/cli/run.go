@@ -80,9 +80,6 @@ func (a *app) eachEngine(s *session, do func(*sync.Engine) (sync.Report, error))
 	var errs []error
 	for _, e := range s.engines {
 		report, err := do(e)
-		if errors.Is(err, sync.ErrRange) {
-			return err
-		}
 		reports = append(reports, report)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", e.Name(), err))
@@ -101,6 +98,11 @@ func (a *app) runBackfill(ctx context.Context, r runFlags, days civil.Period) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, s.store.Close()) }()
+	for _, e := range s.engines {
+		if err := e.CheckRange(days); err != nil {
+			return err
+		}
+	}
 	if r.dryRun {
 		return a.plan(ctx, s, days)
 	}

@@ -45,12 +45,21 @@ func readBooks(path string) (*books, error) {
 	b.files = append(b.files, main)
 	err = main.read()
 	if errors.Is(err, fs.ErrNotExist) {
-		return b, nil
+		return b, neverThere(target)
 	}
 	if err == nil {
 		err = b.scan(main)
 	}
 	return b, err
+}
+
+// neverThere tells books that do not exist yet from books that are gone, perhaps for a moment only: of
+// those that were written once, the lock file says so.
+func neverThere(path string) error {
+	if info, err := os.Stat(path + ".lock"); err == nil && info.Size() > 0 {
+		return fmt.Errorf("%s: the books are gone, and %s.lock says that there were some: put them back, or delete that file to begin new ones", path, path)
+	}
+	return nil
 }
 
 // resolve follows links. A link that leads nowhere is an error and not missing books: what it leads

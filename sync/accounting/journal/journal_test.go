@@ -397,3 +397,30 @@ func TestTraitsPromiseWhatAFileCan(t *testing.T) {
 }
 
 func currencies() []money.Currency { return []money.Currency{"EUR", "JPY", "KWD", "USD"} }
+
+func TestBooksThatAreGoneAreNoEmptyBooks(t *testing.T) {
+	j, path := fresh(t)
+	if found := find(t, j, "ts-1"); len(found) != 0 {
+		t.Errorf("new books: Find = %v, want none", found)
+	}
+	create(t, j, invoice("ts-1"))
+	if err := os.Rename(path, path+".saving"); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := j.Find(t.Context(), "ts-1"); err == nil {
+		t.Errorf("Find = %v without an error, want one: the books are gone", found)
+	}
+	req, err := j.Prepare(invoice("ts-2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Create(t.Context(), "ts-2", req, accounting.Progress{}, nil); !errors.Is(err, accounting.ErrNotSent) {
+		t.Errorf("Create = %v, want %v", err, accounting.ErrNotSent)
+	}
+	if err := os.Rename(path+".saving", path); err != nil {
+		t.Fatal(err)
+	}
+	if found := find(t, j, "ts-1"); len(found) != 1 {
+		t.Errorf("Find = %v, want it back", found)
+	}
+}

@@ -11,6 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// remember writes into the lock file that there are books. Without it they would only be taken for new
+// ones when they are gone, as before the first write.
+func remember(path string) {
+	if info, err := os.Stat(path + ".lock"); err == nil && info.Size() == 0 {
+		_ = os.WriteFile(path+".lock", []byte("These books were written by tidemark. Where they are gone, put them back.\n"), 0o640)
+	}
+}
+
 // lock waits until this process may write path, and returns how to let go. The lock file stays; it
 // keeps out other writers of ours only, never a person's editor.
 func lock(ctx context.Context, path string) (release func(), err error) {

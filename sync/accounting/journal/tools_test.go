@@ -153,7 +153,7 @@ func TestAnyInvoiceIsReadBackAsItWasMeant(t *testing.T) {
 	var paths []string
 	rapid.Check(t, func(r *rapid.T) {
 		path := fmt.Sprintf("%s/%d.journal", dir, len(paths)%20)
-		_ = os.Remove(path)
+		_, _ = os.Remove(path), os.Remove(path+".lock")
 		paths = append(paths, path)
 		j, err := New(settings(path))
 		if err != nil {

@@ -92,6 +92,9 @@ func (j *Journal) write(ctx context.Context, req accounting.Request, ask revise)
 			return none, notSent(err)
 		}
 		got, err := j.attempt(ctx, want, ask)
+		if err == nil {
+			remember(target)
+		}
 		if !errors.Is(err, errStale) {
 			return got, err
 		}
