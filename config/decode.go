@@ -79,7 +79,7 @@ func (d *decoding) fields(n *yaml.Node, t reflect.Type) {
 	fields := fieldsOf(t)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
-		if key.Kind != yaml.ScalarNode {
+		if key.Kind != yaml.ScalarNode || isMerge(key) {
 			continue
 		}
 		field, known := fields[key.Value]
@@ -95,13 +95,17 @@ func (d *decoding) fields(n *yaml.Node, t reflect.Type) {
 	}
 }
 
-// repeats finds keys that stand twice in one mapping.
+// repeats finds keys that stand twice in one mapping, and those that are no names.
 func (d *decoding) repeats(n *yaml.Node) {
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind != yaml.ScalarNode {
 			d.add(key, "a name is wanted here, written out")
+			continue
+		}
+		if isMerge(key) {
+			d.add(key, mergeKey)
 			continue
 		}
 		if first, twice := seen[key.Value]; twice {
@@ -188,6 +192,11 @@ func followed(n *yaml.Node) *yaml.Node {
 	}
 	return n
 }
+
+const mergeKey = "a merge key (<<) could be misread: write these settings out"
+
+// isMerge reports whether a key takes in the settings of another mapping. In quotes it is a name like others.
+func isMerge(key *yaml.Node) bool { return key.ShortTag() == "!!merge" }
 
 // isNull reports whether a node is written but says nothing.
 func isNull(n *yaml.Node) bool {

@@ -77,7 +77,7 @@ func TestMaskHidesWhatMayBeASecret(t *testing.T) {
 }
 
 func TestNearProposesOnlyWhatIsLikeIt(t *testing.T) {
-	known := []string{"schedule", "start", "late", "workers"}
+	known := []string{"schedule", "start", "late", "workers", "log"}
 	tests := []struct{ wrong, want string }{
 		{"shedule", "schedule"},
 		{"Schedule", "schedule"},
@@ -85,6 +85,7 @@ func TestNearProposesOnlyWhatIsLikeIt(t *testing.T) {
 		{"woerksr", ""},
 		{"worker", "workers"},
 		{"frequency", ""},
+		{"g", ""},
 		{"", ""},
 	}
 	for _, tt := range tests {

@@ -236,7 +236,8 @@ func TestLoadRefusesWhatItDoesNotKnow(t *testing.T) {
 		{"in a customer", "    invoice: {customers: [{client: a, custmer: b}]}\n", `did you mean "customer"?`},
 		{"like nothing", "    frequency: 3\n", "known are schedule, timezone"},
 		{"a number as a key", "1: 2\n", `unknown setting "1"`},
-		{"a merge", "    <<: {workers: 2}\n", `unknown setting "<<"`},
+		{"a merge", "    <<: {workers: 2}\n", "a merge key (<<) could be misread"},
+		{"a merge in quotes", "    \"<<\": {workers: 2}\n", `unknown setting "<<"`},
 	}
 	for _, tt := range tests {
 		_, err := Load(write(t, smallest+tt.more), nil)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,5 +96,59 @@ func TestAnAliasIsBlamedWhereItStands(t *testing.T) {
 	_, err := Load(write(t, text), nil)
 	if f := faultsOf(t, err); len(f) != 1 || f[0].Line != 9 || f[0].Path != "syncs.agency.invoice.lines" {
 		t.Errorf("faults = %v, want one at lines, in line 9", err)
+	}
+}
+
+func TestMergesAreRefusedInEveryPlace(t *testing.T) {
+	tracker := func(text string) string { return strings.Replace(smallest, "{kind: folder}", text, 1) }
+	tests := []struct {
+		name, text, path string
+	}{
+		{"at the top", smallest + "<<: {sweep: \"@daily\"}\n", "<<"},
+		{"among the syncs", smallest + "  <<: {studio: {workers: 2}}\n", "syncs.<<"},
+		{"in a sync", smallest + "    <<: {workers: 2}\n", "syncs.agency.<<"},
+		{"in a section", tracker("{kind: folder, <<: {quiet: 1m}}"), "syncs.agency.tracker.<<"},
+		{"around the kind", tracker("{<<: {kind: folder}}"), "syncs.agency.tracker"},
+		{"in a list of a section", tracker("{kind: folder, books: [{<<: {name: x}}]}"), "syncs.agency.tracker.books[0].<<"},
+		{"in a mapping of a section", tracker("{kind: folder, taxes: {<<: {A: 1%}}}"), "syncs.agency.tracker.taxes.<<"},
+	}
+	for _, tt := range tests {
+		_, err := Load(write(t, tt.text), func(s Sync) error { return s.Tracker.Decode(&shelf{Account: "given"}) })
+		if f := faultsOf(t, err); len(f) != 1 || f[0].Path != tt.path || !strings.Contains(f[0].Message, "write these settings out") {
+			t.Errorf("%s: faults = %v, want the merge alone, at %s", tt.name, err, tt.path)
+		}
+	}
+}
+
+func TestARepeatIsFoundAtEveryDepth(t *testing.T) {
+	invoice := func(text string) string { return smallest + "    invoice: {" + text + "}\n" }
+	tests := []struct{ text, path string }{
+		{smallest + "state: b.db\n", "state"},
+		{smallest + "keys: {margin: 1d, margin: 2d}\n", "keys.margin"},
+		{smallest + "log: {level: info, level: warn}\n", "log.level"},
+		{smallest + secondSync + secondSync, "syncs.studio"},
+		{smallest + "    late: review\n    late: review\n", "syncs.agency.late"},
+		{invoice("per: week, per: week"), "syncs.agency.invoice.per"},
+		{invoice("customers: [{client: a, client: b, customer: c}]"), "syncs.agency.invoice.customers[0].client"},
+		{invoice("rates: [{rate: 1, rate: 2, currency: EUR}]"), "syncs.agency.invoice.rates[0].rate"},
+		{invoice("ignore: {clients: [a], clients: [b]}"), "syncs.agency.invoice.ignore.clients"},
+	}
+	for _, tt := range tests {
+		_, err := Load(write(t, tt.text), nil)
+		if f := faultsOf(t, err); len(f) != 1 || f[0].Path != tt.path || !strings.Contains(f[0].Message, "a second time") {
+			t.Errorf("%s: faults = %v, want the repeat alone", tt.path, err)
+		}
+	}
+}
+
+// TestAliasesOfAliasesEnd reads what would be a thousand million elements if it were written out.
+func TestAliasesOfAliasesEnd(t *testing.T) {
+	text := smallest + "x: &a [1]\n"
+	for name := 'b'; name <= 'j'; name++ {
+		text += fmt.Sprintf("%c: &%c [%s]\n", name, name, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", name-1), 10), ", "))
+	}
+	_, err := Load(write(t, text+"log: *j\n"), nil)
+	if f := faultsOf(t, err); len(f) != 11 || f[10].Line != 17 || !strings.Contains(f[10].Message, "a mapping is wanted here") {
+		t.Errorf("faults = %v, want ten unknown settings and that the list of line 17 is no mapping", err)
 	}
 }

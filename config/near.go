@@ -9,7 +9,7 @@ import (
 func near(wrong string, known []string) (string, bool) {
 	best, least := "", 3
 	for _, name := range known {
-		if d := distance(strings.ToLower(wrong), name); d < least && d < len(name) {
+		if d := distance(strings.ToLower(wrong), name); d < least && d < min(len(wrong), len(name)) {
 			best, least = name, d
 		}
 	}

@@ -69,6 +69,9 @@ func (d *decoding) syncs(root *yaml.Node, c *Config) {
 	d.repeats(n)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], followed(n.Content[i+1])
+		if isMerge(key) {
+			continue
+		}
 		if !syncName.MatchString(key.Value) {
 			d.add(key, "%q is no name for a sync: use a–z, 0–9 and -, at most 32 characters", key.Value)
 		}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,9 @@ func (s *Section) UnmarshalYAML(n *yaml.Node) error {
 	s.node = n
 	kind, there := child(n, "kind")
 	kind = followed(kind)
+	if !there && slices.ContainsFunc(n.Content, isMerge) {
+		return errors.New(mergeKey)
+	}
 	if !there || kind.Kind != yaml.ScalarNode || kind.Value == "" {
 		return errors.New("kind is missing: it says which adaptor this is")
 	}
