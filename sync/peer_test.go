@@ -18,14 +18,15 @@ import (
 
 // peerTracker is a time tracker in memory, with a change feed that is asked by change time.
 type peerTracker struct {
-	mu     sync.Mutex
-	weeks  map[string]tracker.Week
-	traits tracker.Traits
-	clock  time.Time // the tracker's own; zero: it tells none
-	size   int       // of a page; zero: all on one
-	broken map[int]error
-	unread map[string]string // announced and not readable, with the reason
-	gone   map[string]bool   // readable by id no more
+	mu      sync.Mutex
+	weeks   map[string]tracker.Week
+	traits  tracker.Traits
+	clock   time.Time // the tracker's own; zero: it tells none
+	size    int       // of a page; zero: all on one
+	broken  map[int]error
+	partial bool              // something is held back for now
+	unread  map[string]string // announced and not readable, with the reason
+	gone    map[string]bool   // readable by id no more
 
 	queries []tracker.Query // every traversal that was asked for
 	fetched int             // pages that were yielded
@@ -95,10 +96,10 @@ func (p *peerTracker) pages(q tracker.Query) (pages []tracker.Page) {
 	}
 	size := cmp.Or(p.size, max(len(weeks), 1))
 	for part := range slices.Chunk(weeks, size) {
-		pages = append(pages, tracker.Page{Weeks: slices.Clone(part), Clock: p.clock})
+		pages = append(pages, tracker.Page{Weeks: slices.Clone(part), Clock: p.clock, Partial: p.partial})
 	}
 	if len(p.unread) > 0 || len(pages) == 0 {
-		page := tracker.Page{Clock: p.clock}
+		page := tracker.Page{Clock: p.clock, Partial: p.partial}
 		for id, reason := range p.unread {
 			page.Unread = append(page.Unread, tracker.Unread{ID: id, Reason: reason})
 		}
