@@ -43,11 +43,24 @@ type Standing struct {
 // Standing returns the row of a channel; for one without a row, a first run since now.
 func (s *Store) Standing(ch Channel, now time.Time) (Standing, error) {
 	st := s.unknown(now)
-	err := s.view(func(tx *bbolt.Tx) error {
-		_, err := get(tx, bucketChannel, ch.key(), &st)
+	err := s.view(func(tx *bbolt.Tx) error { return s.standing(tx, ch, &st) })
+	return st, err
+}
+
+// standing reads the row of a channel. One without a row whose references another tracker account makes, or made,
+// is that one under a new name as much as a new one: what was billed has to be found, or a person decides.
+func (s *Store) standing(tx *bbolt.Tx, ch Channel, st *Standing) error {
+	known, err := get(tx, bucketChannel, ch.key(), st)
+	if known || err != nil {
+		return err
+	}
+	return scan(tx, bucketChannel, nil, func(key, _ []byte) error {
+		_, rest, err := cut(key)
+		if err == nil && bytes.Equal(rest, text(nil, ch.Account, ch.Prefix)) {
+			st.Mode = Rebuild
+		}
 		return err
 	})
-	return st, err
 }
 
 // unknown is the row of a channel that has none: in a copy that is older than the state once was, the
@@ -63,7 +76,7 @@ func (s *Store) unknown(now time.Time) Standing {
 func (s *Store) ChangeStanding(ch Channel, now time.Time, mend func(*Standing)) error {
 	return s.change(func(tx *bbolt.Tx) (bool, error) {
 		st := s.unknown(now)
-		if _, err := get(tx, bucketChannel, ch.key(), &st); err != nil {
+		if err := s.standing(tx, ch, &st); err != nil {
 			return false, err
 		}
 		mend(&st)
@@ -168,20 +181,19 @@ func (s *Store) Heartbeat(ch Channel) (h Heartbeat, err error) {
 	return h, err
 }
 
-// SliceDone reports whether a slice of a backfill is done.
-func (s *Store) SliceDone(ch Channel, job string, first civil.Date) (done bool, err error) {
+// SliceDone returns when a slice of a backfill was done; the zero time if it was not.
+func (s *Store) SliceDone(ch Channel, job string, first civil.Date) (at time.Time, err error) {
 	err = s.view(func(tx *bbolt.Tx) error {
-		payload, err := getBytes(tx, bucketSlice, text(ch.key(), job, first.String()))
-		done = payload != nil
+		_, err := get(tx, bucketSlice, text(ch.key(), job, first.String()), &at)
 		return err
 	})
-	return done, err
+	return at, err
 }
 
 // FinishSlice remembers that a slice of a backfill is done.
-func (s *Store) FinishSlice(ch Channel, job string, first civil.Date) error {
+func (s *Store) FinishSlice(ch Channel, job string, first civil.Date, now time.Time) error {
 	return s.update(func(tx *bbolt.Tx) error {
-		return putBytes(tx, bucketSlice, text(ch.key(), job, first.String()), []byte{})
+		return put(tx, bucketSlice, text(ch.key(), job, first.String()), now)
 	})
 }
 

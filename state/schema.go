@@ -28,7 +28,7 @@ const SchemaVersion = 1
 //	channel    channel                          → mode, what was read, fingerprint of the settings
 //	watermark  channel                          → the newest change taken in
 //	heartbeat  channel                          → the last pass
-//	slice      channel, range, first day        → (bytes) a backfill slice that is done
+//	slice      channel, range, first day        → when a backfill slice was done
 //	week       channel, first day, week id      → (bytes) version, state, digest, sequence
 //	content    channel, first day, week id      → the week as last taken in
 //	former     channel, first day, id, sequence → the week as it was before

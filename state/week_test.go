@@ -533,12 +533,12 @@ func TestStandingOfAChannel(t *testing.T) {
 
 func TestSlicesOfABackfillAreRemembered(t *testing.T) {
 	b := newBook(t)
-	b.must(b.FinishSlice(agency, "job", monday))
-	b.must(b.FinishSlice(agency, "job2", monday))
+	b.must(b.FinishSlice(agency, "job", monday, b.now))
+	b.must(b.FinishSlice(agency, "job2", monday, b.now))
 	done := func(job string, first civil.Date) bool {
 		d, err := b.SliceDone(agency, job, first)
 		b.must(err)
-		return d
+		return d.Equal(b.now)
 	}
 	if !done("job", monday) || done("job", monday.AddDays(7)) || !done("job2", monday) {
 		t.Error("want the two finished slices done, and no other")

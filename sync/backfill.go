@@ -17,6 +17,9 @@ type Slice struct {
 	Error string       `json:"error,omitempty"`
 }
 
+// rememberSlice is how long a slice that was read needs not be read again by the same backfill.
+const rememberSlice = 24 * time.Hour
+
 // ErrRange means that a backfill was asked for days that it may not cover.
 var ErrRange = errors.New("backfill")
 
@@ -93,14 +96,20 @@ func slicesOf(days civil.Period) (all []Slice) {
 // readSlice takes in one slice, unless an earlier run of this backfill has.
 func (e *Engine) readSlice(ctx context.Context, now time.Time, days civil.Period, s Slice, report *Report) (Slice, error) {
 	defer e.store.Lock(e.reading())()
-	known, err := e.store.SliceDone(e.channel, days.String(), s.Days.First)
-	if err != nil || known {
-		s.Known = known
+	at, err := e.store.SliceDone(e.channel, days.String(), s.Days.First)
+	if err != nil {
 		return s, err
 	}
+	if s.Known = !at.IsZero() && !at.After(now) && now.Sub(at) < rememberSlice; s.Known {
+		return s, nil
+	}
 	t := traversal{Engine: e, query: tracker.Query{Now: now, First: s.Days}, report: report, announced: map[string]bool{}}
-	if err = t.run(ctx); err == nil {
-		err = e.store.FinishSlice(e.channel, days.String(), s.Days.First)
+	report.Partial = false
+	if err = t.run(ctx); err == nil && report.Partial {
+		err = errors.New("the tracker holds something back for now: try again later")
+	}
+	if err == nil {
+		err = e.store.FinishSlice(e.channel, days.String(), s.Days.First, now)
 	}
 	if err != nil {
 		s.Error = err.Error()

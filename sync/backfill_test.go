@@ -286,3 +286,27 @@ func TestPlanOfABackfillWritesNothing(t *testing.T) {
 		t.Errorf("created = %d, want 3", report.Count(Created))
 	}
 }
+
+// TestARememberedSliceIsReadAgainTheNextDay: a backfill that failed in posting is not done for good.
+func TestARememberedSliceIsReadAgainTheNextDay(t *testing.T) {
+	s := newScene(t)
+	days := civil.Period{First: monday, Last: monday.AddDays(6)}
+	fill := func() (Report, error) {
+		return s.engine.Backfill(context.Background(), s.now, days, func(int, int, Slice) {})
+	}
+	s.tracker.put(week("w1", entry("e1", 1)))
+	s.books.faults = []peerFault{refusedNow}
+	if _, err := fill(); err == nil {
+		t.Fatal("Backfill = no error, want the one of the post")
+	}
+	s.wait(time.Hour)
+	s.books.faults = []peerFault{refusedNow}
+	if report, _ := fill(); !report.Slices[0].Known {
+		t.Error("the slice is read again an hour later, want it remembered")
+	}
+	s.wait(24 * time.Hour)
+	if report, err := fill(); err != nil || report.Slices[0].Known {
+		t.Errorf("known = %v, %v, want the slice read again a day later", report.Slices[0].Known, err)
+	}
+	s.wantLive(1, "100")
+}
