@@ -117,7 +117,11 @@ func (a *app) showItem(i state.Item, zone *time.Location) error {
 			fmt.Fprintf(a.out, "  %-10s  %s\n", label, value)
 		}
 	}
-	line("kind", fmt.Sprintf("%s, %s since %s", i.Kind, i.Status, when(i.Opened, zone)))
+	since := i.Opened
+	if since.IsZero() {
+		since = i.Decided
+	}
+	line("kind", fmt.Sprintf("%s, %s since %s", i.Kind, i.Status, when(since, zone)))
 	line("why", clean(i.Text))
 	if i.Wanted.Currency != "" {
 		line("billed", hours(i.Billed.Seconds)+" h, "+amount(i.Billed))

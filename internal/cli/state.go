@@ -50,8 +50,10 @@ func (a *app) showCheck(r state.Report) {
 	for _, name := range slices.Sorted(maps.Keys(r.Rows)) {
 		t.AppendRow(table.Row{name, r.Rows[name]})
 	}
-	render(a.out, t)
-	for _, f := range r.Faults {
+	if len(r.Rows) > 0 {
+		render(a.out, t)
+	}
+	for _, f := range r.Faults[min(1, len(r.Faults)):] { // the first one is the error
 		fmt.Fprintf(a.out, "  fault: %s\n", clean(f))
 	}
 	if len(r.Faults) == 0 {
@@ -60,6 +62,9 @@ func (a *app) showCheck(r state.Report) {
 }
 
 func bytesOf(n int64) string {
+	if n < 1<<10 {
+		return fmt.Sprintf("%d bytes", n)
+	}
 	if n < 1<<20 {
 		return fmt.Sprintf("%d KiB", n>>10)
 	}
