@@ -34,7 +34,7 @@ func tellForeign(path string, cause error) error {
 			return cause
 		}
 	}
-	return fmt.Errorf("%w: or it is damaged from its first byte on: %v", ErrForeign, cause)
+	return fmt.Errorf("%w: it is no database, or damaged from its first byte on: %v", ErrForeign, cause)
 }
 
 // checkHeads compares both head pages with their checksums. bbolt is content with one; but if the newer one
