@@ -71,10 +71,11 @@ func (p *poster) peekAll(ctx context.Context, tasks []*task) (found bool, err er
 	})
 	var known []*task
 	for _, r := range results {
+		r.task.peeked = r.err != nil || len(r.task.found) > 0
 		switch {
 		case r.err != nil:
 			p.fail(r)
-		case len(r.task.found) > 0:
+		case r.task.peeked:
 			known = append(known, r.task)
 		}
 	}

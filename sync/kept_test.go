@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -160,6 +161,26 @@ func TestAPartialReadingEndsNoRebuild(t *testing.T) {
 	if n := len(s.books.live()); n != 0 {
 		t.Errorf("live invoices = %d, want 0", n)
 	}
+}
+
+// TestAGroupThatCouldNotBeLookedUpStaysDue: its week was withdrawn before the state was lost, and its invoice is
+// found as soon as somebody answers.
+func TestAGroupThatCouldNotBeLookedUpStaysDue(t *testing.T) {
+	s := newScene(t)
+	w := week("w1", entry("e1", 1))
+	s.bill(1, w)
+	s.must(s.store.Close())
+	_, err := state.Init(s.path, s.now, []state.Channel{s.engine.channel})
+	s.must(err)
+	s.store, err = state.Open(s.path, state.Options{NoProbe: true, NoSync: true})
+	s.must(err)
+	s.restart()
+	s.tracker.put(inState(again(w, s.now, entry("e1", 1)), tracker.Withdrawn))
+	s.books.finding = errors.New("503")
+	_, _ = s.failing()
+	s.books.finding = nil
+	s.pass()
+	s.asked(state.Mismatch)
 }
 
 // inState returns a week in another state.

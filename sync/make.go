@@ -174,6 +174,11 @@ func (p *poster) finish(results []result) error {
 			cs = append(cs, *r.conclusion)
 		}
 	}
+	if p.rebuild.Load() { // On the disk before the receipt that shows it: after a crash nothing else would.
+		if err := p.beginRebuild(); err != nil {
+			return err
+		}
+	}
 	if err := p.store.Record(p.channel.Account, answers); err != nil {
 		return err
 	}

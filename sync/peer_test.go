@@ -175,25 +175,31 @@ func (b *peerBooks) Find(_ context.Context, reference string) (found []accountin
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.finds++
+	if b.finding != nil {
+		return nil, b.finding
+	}
 	if b.blind > 0 {
 		b.blind--
-		return nil, b.finding
+		return nil, nil
 	}
 	for _, d := range b.docs {
 		if d.receipt.Reference == reference {
 			found = append(found, d.receipt)
 		}
 	}
-	return found, b.finding
+	return found, nil
 }
 
 func (b *peerBooks) Read(_ context.Context, id string) (accounting.Receipt, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if d := b.byID(id); d != nil {
-		return d.receipt, b.finding
+	if b.finding != nil {
+		return accounting.Receipt{}, b.finding
 	}
-	return accounting.Receipt{}, cmp.Or(b.finding, accounting.ErrAbsent)
+	if d := b.byID(id); d != nil {
+		return d.receipt, nil
+	}
+	return accounting.Receipt{}, accounting.ErrAbsent
 }
 
 func (b *peerBooks) byID(id string) *peerDoc {

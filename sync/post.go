@@ -17,12 +17,11 @@ const batch = 100
 // scope limits what is posted. The zero scope is everything that is due.
 type scope struct {
 	first civil.Period // whose period begins in this range; a zero end is open
-	only  string       // one reference; empty: all
 }
 
 func (s scope) holds(g state.Group) bool {
 	f := s.first
-	return !g.Period.First.Before(f.First) && (f.Last.IsZero() || !g.Period.First.After(f.Last)) && (s.only == "" || s.only == g.Reference)
+	return !g.Period.First.Before(f.First) && (f.Last.IsZero() || !g.Period.First.After(f.Last))
 }
 
 // poster decides and posts the due groups once.
@@ -104,6 +103,7 @@ type task struct {
 	op       state.Operation      // of what is to be sent
 	moved    *accounting.Receipt  // the draft with another token, that was updated in vain
 	found    []accounting.Receipt // what bore its reference before anything was claimed
+	peeked   bool                 // an invoice was found for it, or the look-up failed: it is decided anew
 }
 
 func (t task) reference() string { return t.due.Group.Reference }
@@ -122,11 +122,13 @@ func (p *poster) round(ctx context.Context, seen map[string]bool) (again bool, e
 		}
 	}
 	p.report.Waiting, p.report.Unknown = 0, 0
-	if err := p.concludeAll(tasks); err != nil {
-		return false, err
-	}
+	// Before anything is concluded: a group that is no longer due is not looked up again.
 	peeked, err := p.peekAll(ctx, pick(tasks, Hold, Finish))
 	if err != nil {
+		return false, err
+	}
+	tasks = slices.DeleteFunc(tasks, func(t *task) bool { return t.peeked })
+	if err := p.concludeAll(tasks); err != nil {
 		return false, err
 	}
 	resolved, err := p.resolveAll(ctx, pick(tasks, Resolve, Verify))

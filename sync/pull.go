@@ -46,6 +46,7 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 	if err := t.run(ctx); err != nil {
 		return err
 	}
+	newest := t.newest // What the re-read sees is no proof of what the feed has told.
 	reread := e.rereads(standing, now)
 	if reread && !query.Since.IsZero() {
 		if t.query, err = e.rollingQuery(now); err != nil {
@@ -61,7 +62,7 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 	if report.Partial {
 		return nil // Not everything was seen: the next pass asks again from where this one did.
 	}
-	if err := e.store.AdvanceWatermark(e.channel, t.newest); err != nil {
+	if err := e.store.AdvanceWatermark(e.channel, newest); err != nil {
 		return err
 	}
 	e.faults.Hit("watermark-moved")
