@@ -45,7 +45,14 @@ func readBooks(path string) (*books, error) {
 	b.files = append(b.files, main)
 	err = main.read()
 	if errors.Is(err, fs.ErrNotExist) {
-		return b, neverThere(target)
+		gone := neverThere(target)
+		if gone == nil {
+			return b, nil
+		}
+		// Another process may have made them, and said so, since they were not found.
+		if err = main.read(); errors.Is(err, fs.ErrNotExist) {
+			return b, gone
+		}
 	}
 	if err == nil {
 		err = b.scan(main)
@@ -69,7 +76,10 @@ func resolve(path string) (string, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return target, err
 	}
-	if _, err := os.Lstat(path); err == nil {
+	switch info, err := os.Lstat(path); {
+	case err == nil && info.Mode()&fs.ModeSymlink == 0:
+		return filepath.EvalSymlinks(path) // Another process made it just now.
+	case err == nil:
 		return "", fmt.Errorf("%s: the link leads nowhere", path)
 	}
 	parent := filepath.Dir(path)

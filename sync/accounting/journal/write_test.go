@@ -384,3 +384,28 @@ func TestNoRequestMakesMoreThanADraft(t *testing.T) {
 		})
 	}
 }
+
+func TestBooksThatAreJustBeingMadeAreNoDeadLink(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "books.journal")
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = os.WriteFile(path, nil, 0o640)
+				_ = os.Remove(path)
+			}
+		}
+	}()
+	for range 20_000 {
+		if _, err := resolve(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("resolve = %v while the file comes and goes, want the path", err)
+			break
+		}
+	}
+	close(stop)
+	<-done
+}
