@@ -1,0 +1,265 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+)
+
+// Request is one request. Its bytes are the same at every attempt.
+type Request struct {
+	Method string // empty: GET
+	Path   string // below the base of the account, or a whole URL of the same host, such as a link to the next page
+	Query  url.Values
+	Header http.Header
+	Body   []byte
+	// Repeatable: doing it twice is harmless. It reads only, or the other side honours the key that it bears.
+	Repeatable bool
+}
+
+// Answer is what came back, whole.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+	Clock  time.Time // the other side's; zero where it does not tell
+}
+
+// tries is how often a request is sent at most.
+const tries = 4
+
+// longestWait is what a call sleeps between two attempts at most. Whoever asks for more gets it: the account
+// is parked and the call ends.
+const longestWait = time.Minute
+
+var (
+	errElsewhere = errors.New("the address redirects to another host, where credentials do not follow: set the right url")
+	errTooLarge  = errors.New("the answer is too large")
+)
+
+// call is one request under way.
+type call struct {
+	Request
+	ctx    context.Context
+	client *Client
+	answer Answer
+	sent   bool      // something may have reached the other side
+	until  time.Time // the answer asked to wait until then
+}
+
+// Do sends a request. The error is an [*Error]; an answer outside of 2xx is one.
+func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
+	if r.Method == "" {
+		r.Method, r.Repeatable = http.MethodGet, true
+	}
+	k := &call{Request: r, ctx: ctx, client: c}
+	target, err := c.target(r)
+	if err != nil {
+		return Answer{}, &Error{Kind: Moved, Vendor: c.Vendor, Asked: r.Method, Cause: err}
+	}
+	k.Path = target.Path
+	if until := c.limits.parkedUntil(); time.Now().Before(until) {
+		return Answer{}, &Error{Kind: Limited, Vendor: c.Vendor, Asked: k.Method + " " + k.Path, Until: until}
+	}
+	leave, err := c.limits.enter(ctx)
+	if err != nil {
+		return Answer{}, k.outcome(err)
+	}
+	defer leave()
+	err = k.outcome(k.send(target))
+	return k.answer, err
+}
+
+// target returns the URL of a request. It is an error if that is not below the host of the account.
+func (c *Client) target(r Request) (*url.URL, error) {
+	target, err := url.Parse(r.Path)
+	if err != nil {
+		return nil, errors.New("not an address")
+	}
+	if !target.IsAbs() && target.Host == "" {
+		target = c.base.JoinPath(r.Path)
+	}
+	if target.Scheme != c.base.Scheme || target.Host != c.base.Host {
+		return nil, errElsewhere
+	}
+	if r.Query != nil {
+		target.RawQuery = r.Query.Encode()
+	}
+	return target, nil
+}
+
+func (c *call) send(target *url.URL) error {
+	req, err := retryablehttp.NewRequestWithContext(c.ctx, c.Method, target.String(), c.body())
+	if err != nil {
+		return err
+	}
+	c.dress(req.Header)
+	req.SetResponseHandler(c.read)
+	sender := retryablehttp.Client{
+		HTTPClient:   c.http(),
+		RetryMax:     tries - 1,
+		CheckRetry:   c.again,
+		Backoff:      c.pause,
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
+		PrepareRetry: func(*http.Request) error { return c.client.limits.turn(c.ctx) },
+	}
+	resp, err := sender.Do(req)
+	if resp != nil && err == nil && c.answer.Status != resp.StatusCode {
+		err = c.read(resp) // Given up on an answer that asked to be tried again.
+	}
+	if resp != nil {
+		err = errors.Join(err, resp.Body.Close())
+	}
+	return err
+}
+
+func (c *call) body() any {
+	if c.Body == nil {
+		return nil
+	}
+	return c.Body
+}
+
+// dress adds the headers of the account, then those of the request.
+func (c *call) dress(header http.Header) {
+	header.Set("User-Agent", c.client.network.options.Agent)
+	header.Set("Accept", "application/json")
+	if c.Body != nil {
+		header.Set("Content-Type", "application/json")
+	}
+	for _, more := range []http.Header{c.client.Header, c.Header} {
+		for name, values := range more {
+			header[http.CanonicalHeaderKey(name)] = values
+		}
+	}
+}
+
+// http returns what makes one attempt. A read follows redirects within its host, a write none.
+func (c *call) http() *http.Client {
+	return &http.Client{
+		Timeout:   c.client.Timeout,
+		Transport: attempts{c},
+		CheckRedirect: func(next *http.Request, via []*http.Request) error {
+			switch {
+			case c.Method != http.MethodGet || len(via) > 3:
+				return http.ErrUseLastResponse
+			case next.URL.Host != c.client.base.Host || next.URL.Scheme != c.client.base.Scheme:
+				return errElsewhere
+			}
+			return nil
+		},
+	}
+}
+
+// read takes an answer in, whole or not at all.
+func (c *call) read(resp *http.Response) error {
+	limit := c.client.MaxBody
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("the answer was cut short: %w", err)
+	case int64(len(body)) > limit:
+		return fmt.Errorf("%w: more than %d bytes", errTooLarge, limit)
+	}
+	clock, _ := http.ParseTime(resp.Header.Get("Date"))
+	c.answer = Answer{Status: resp.StatusCode, Header: resp.Header, Body: body, Clock: clock}
+	return nil
+}
+
+// again says whether the request is sent once more. A write is, where it was surely not executed.
+func (c *call) again(ctx context.Context, resp *http.Response, err error) (bool, error) {
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil {
+		return c.againAfter(ctx, err)
+	}
+	c.until = time.Time{}
+	switch status := resp.StatusCode; {
+	case status == http.StatusTooManyRequests:
+		return c.later(resp, time.Minute), nil
+	case status == http.StatusServiceUnavailable && !asked(resp.Header, time.Now()).IsZero():
+		return c.later(resp, 0), nil
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status >= 500 && status != http.StatusNotImplemented:
+		return c.Repeatable, nil
+	}
+	return false, nil
+}
+
+func (c *call) againAfter(ctx context.Context, err error) (bool, error) {
+	c.answer = Answer{}
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
+		c.sent = false
+	}
+	if errors.Is(err, errElsewhere) || errors.Is(err, errTooLarge) || c.sent && !c.Repeatable {
+		return false, err
+	}
+	// It knows the errors that no repetition mends, such as a certificate that is not trusted.
+	again, permanent := retryablehttp.DefaultRetryPolicy(ctx, nil, err)
+	return again, permanent
+}
+
+// later notes how long the other side wants to be left alone: by its answer, or by default where it does not
+// say. A long time parks the account.
+func (c *call) later(resp *http.Response, usual time.Duration) (again bool) {
+	now := time.Now()
+	c.until = asked(resp.Header, now)
+	if c.until.IsZero() {
+		c.until = now.Add(usual)
+		return true
+	}
+	if c.until.Sub(now) > longestWait {
+		c.client.limits.park(c.until)
+		return false
+	}
+	return true
+}
+
+// pause is how long to wait before the next attempt: as long as was asked for, else a random part of a time
+// that doubles.
+func (c *call) pause(_, _ time.Duration, attempt int, resp *http.Response) time.Duration {
+	if resp != nil {
+		if until := asked(resp.Header, time.Now()); !until.IsZero() {
+			return min(time.Until(until), longestWait)
+		}
+	}
+	longest := min(time.Second<<attempt, 30*time.Second)
+	return longest/2 + rand.N(longest/2)
+}
+
+// attempts makes single attempts, and tells of each.
+type attempts struct{ *call }
+
+// RoundTrip sends once.
+func (a attempts) RoundTrip(req *http.Request) (*http.Response, error) {
+	began := time.Now()
+	a.sent = true
+	resp, err := a.client.network.options.Transport.RoundTrip(req)
+	s := Sample{Account: a.client.ID, Host: req.URL.Host, Method: req.Method, Took: time.Since(began)}
+	if resp != nil {
+		s.Status = resp.StatusCode
+	}
+	a.client.tell(req, s, err)
+	return resp, err
+}
+
+// decodable returns why an answer cannot be the JSON that was asked for; nil if it can.
+func (a Answer) decodable() error {
+	body := bytes.TrimSpace(a.Body)
+	switch {
+	case len(body) == 0:
+		return errors.New("the answer is empty")
+	case body[0] == '<':
+		return errors.New("the answer is a page, not JSON: set the right url, or look for a proxy in between")
+	}
+	return nil
+}

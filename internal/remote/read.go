@@ -1,0 +1,66 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Get reads what is at a path into a value. Members that the value does not have are left alone.
+func (c *Client) Get(ctx context.Context, path string, query url.Values, into any) (Answer, error) {
+	return c.decoded(ctx, Request{Path: path, Query: query}, into)
+}
+
+// Search reads with a POST that changes nothing. Its body is what is asked for.
+func (c *Client) Search(ctx context.Context, path string, query url.Values, asked, into any) (Answer, error) {
+	body, err := json.Marshal(asked)
+	if err != nil {
+		return Answer{}, fmt.Errorf("%s: POST %s: %w", c.Vendor, path, err)
+	}
+	return c.decoded(ctx, Request{Method: http.MethodPost, Path: path, Query: query, Body: body, Repeatable: true}, into)
+}
+
+func (c *Client) decoded(ctx context.Context, r Request, into any) (Answer, error) {
+	answer, err := c.Do(ctx, r)
+	if err != nil {
+		return answer, err
+	}
+	if err := answer.Decode(into); err != nil {
+		if r.Method == "" {
+			r.Method = http.MethodGet
+		}
+		return answer, c.Misread(r.Method+" "+r.Path, errors.New(c.hide.Replace(err.Error())))
+	}
+	return answer, nil
+}
+
+// Misread is the error of an answer that is not what it should be. Asked names the method and path, or the
+// record.
+func (c *Client) Misread(asked string, cause error) error {
+	asked, _, _ = strings.Cut(asked, "?")
+	return &Error{Kind: Malformed, Vendor: c.Vendor, Asked: asked, Cause: cause}
+}
+
+// Decode reads the one JSON value that the answer is.
+func (a Answer) Decode(into any) error {
+	if err := a.decodable(); err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(a.Body))
+	if err := d.Decode(into); err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return errors.New("the answer is cut short")
+		}
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the answer")
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+// Package remote speaks to the APIs of trackers and accounting systems. One [Network] holds what all of a
+// process share: connections, the limits of each account, and who is told of each request.
+//
+// Its one hard rule: a request is repeated only where repeating it is harmless, which is a read, or a
+// write under a key that the other side honours. Whether anything else arrived, it says it does not know.
+package remote
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Options are what a network is made of. The zero Options are good: real connections, no log, nobody told.
+type Options struct {
+	Agent     string            // the User-Agent; empty: tidemark
+	Transport http.RoundTripper // nil: real connections, over the proxy of the environment
+	Log       zerolog.Logger    // of attempts, at debug level
+	Observe   func(Sample)      // told of every attempt; must be quick; nil: nobody
+}
+
+// Sample is one attempt of a request, for metrics.
+type Sample struct {
+	Account string
+	Host    string
+	Method  string
+	Status  int // 0: no answer
+	Took    time.Duration
+}
+
+// Network is what all clients of a process share. It may be used by several goroutines.
+type Network struct {
+	options  Options
+	mu       sync.Mutex
+	accounts map[string]*account
+}
+
+// New returns a network.
+func New(o Options) *Network {
+	if o.Agent == "" {
+		o.Agent = "tidemark"
+	}
+	if o.Transport == nil {
+		o.Transport = connections()
+	}
+	return &Network{options: o, accounts: map[string]*account{}}
+}
+
+// connections has a limit for every step that a silent server could draw out.
+func connections() http.RoundTripper {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout:   15 * time.Second,
+		ResponseHeaderTimeout: 45 * time.Second,
+		IdleConnTimeout:       90 * time.Second,
+		MaxConnsPerHost:       8,
+		ForceAttemptHTTP2:     true,
+		TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
+	}
+}
+
+// Account is one account at a vendor, as its adaptor describes it.
+type Account struct {
+	Vendor    string        // begins each error: clockify
+	ID        string        // clients with the same ID share their limits
+	Base      string        // URL that paths are relative to
+	Header    http.Header   // sent with every request, and to no other host: credentials
+	Secrets   []string      // never shown, wherever they turn up
+	PerSecond float64       // requests; zero: 5
+	AtOnce    int           // requests under way; zero: 4
+	Timeout   time.Duration // of one attempt; zero: a minute
+	MaxBody   int64         // bytes of an answer; zero: 32 MiB
+}
+
+// Client sends the requests of one account. It may be used by several goroutines.
+type Client struct {
+	Account
+	network *Network
+	limits  *account
+	base    *url.URL
+	hide    *strings.Replacer
+}
+
+// Client returns a client of an account. The error says what is wrong with its base URL, and the cure.
+func (n *Network) Client(a Account) (*Client, error) {
+	base, err := ParseBase(a.Base)
+	if err != nil {
+		return nil, err
+	}
+	if a.PerSecond <= 0 {
+		a.PerSecond = 5
+	}
+	if a.AtOnce <= 0 {
+		a.AtOnce = 4
+	}
+	if a.Timeout <= 0 {
+		a.Timeout = time.Minute
+	}
+	if a.MaxBody <= 0 {
+		a.MaxBody = 32 << 20
+	}
+	return &Client{Account: a, network: n, limits: n.limits(a), base: base, hide: hiding(a)}, nil
+}
+
+func (n *Network) limits(a Account) *account {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	key := a.Vendor + " " + a.ID
+	if n.accounts[key] == nil {
+		n.accounts[key] = newAccount(a)
+	}
+	n.accounts[key].rate(a.PerSecond)
+	return n.accounts[key]
+}
+
+// ParseBase reads the base URL of an API. Without TLS only this machine may be meant: a token would
+// otherwise travel in the clear.
+func ParseBase(text string) (*url.URL, error) {
+	base, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return nil, errors.New("not a URL: write one such as https://example.com/api")
+	case base.Host == "" || base.Scheme != "https" && base.Scheme != "http":
+		return nil, errors.New("not an http URL: write one such as https://example.com/api")
+	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
+		return nil, errors.New("a URL with a name, a query or a fragment: write scheme, host and path only")
+	case base.Scheme == "http" && !loopback(base.Hostname()):
+		return nil, fmt.Errorf("http://%s would carry the token in the clear: use https", base.Host)
+	}
+	base.Path = strings.TrimSuffix(base.Path, "/")
+	return base, nil
+}
+
+func loopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}
