@@ -188,14 +188,14 @@ func holderKey(ch Channel, entry string, p Place) []byte {
 
 // storeHolders keeps the index that tells which approved weeks hold an entry.
 func storeHolders(tx *bbolt.Tx, ch Channel, c Change) error {
-	if c.Old != nil && c.Old.State == tracker.Approved {
+	if c.Old != nil && c.Old.State.Approves() {
 		for _, e := range c.Old.Entries {
 			if err := remove(tx, bucketHolder, holderKey(ch, e.ID, PlaceOf(*c.Old))); err != nil {
 				return err
 			}
 		}
 	}
-	if c.Week.State != tracker.Approved {
+	if !c.Week.State.Approves() {
 		return nil
 	}
 	for _, e := range c.Week.Entries {

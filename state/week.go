@@ -60,7 +60,7 @@ func kinds() []tracker.Kind { return []tracker.Kind{tracker.None, tracker.Stamp,
 
 // states are the states of a week as bytes of a head; a new one is added at the end.
 func states() []tracker.State {
-	return []tracker.State{tracker.Approved, tracker.Pending, tracker.Withdrawn}
+	return []tracker.State{tracker.Approved, tracker.Pending, tracker.Withdrawn, tracker.Growing}
 }
 
 // encode refuses what decodeHead could not read.

@@ -75,7 +75,7 @@ func (e *Engine) collect(period civil.Period, due []state.Due, weekItems map[str
 // add gives each billable entry of a week to the groups that it belongs to.
 func (c *collector) add(w tracker.Week) {
 	held := c.holdsBack(w)
-	if held != "" && w.State == tracker.Approved {
+	if held != "" && w.State.Approves() {
 		c.keepBilled(w)
 	}
 	if held == setAside || w.State == tracker.Withdrawn {
@@ -137,6 +137,9 @@ func (c *collector) give(reference string, w tracker.Week, b state.Billed, held 
 	case c.rules.ignores(b.Entry) && !billedHere:
 		content.Ignored = true
 	default:
+		if w.State == tracker.Growing {
+			content.Pending = fmt.Sprintf("more of the week of %s may be approved", w.Member.Label())
+		}
 		if billedHere && samePrice(old.Entry, b.Entry) {
 			b.Rate = old.Rate
 		}

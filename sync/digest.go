@@ -16,7 +16,7 @@ import (
 
 // recipe is the number of the way in which digests are made. A release that changes it computes both
 // sides again before it compares them.
-const recipe = "1"
+const recipe = "2"
 
 // hasher gathers the parts of a digest. Each part is preceded by its length, so that no two lists of
 // parts give the same bytes.
@@ -63,13 +63,28 @@ func (h *hasher) entry(member string, e tracker.Entry, elsewhere bool) {
 	h.decimal(e.Amount)
 }
 
+// waiting adds what decides which groups wait for entries.
+func (h *hasher) waiting(entries []tracker.Entry) {
+	var kept []string
+	for _, e := range entries {
+		if e.Billable {
+			one := hasher{}
+			one.text(e.Client.ID, e.Project.ID, string(e.Currency))
+			kept = append(kept, string(one.buf))
+		}
+	}
+	slices.Sort(kept)
+	h.text(slices.Compact(kept)...)
+}
+
 func (h *hasher) sum() state.Digest {
 	sum := sha256.Sum256(h.buf)
 	return state.Digest(recipe + ":" + base64.RawURLEncoding.EncodeToString(sum[:]))
 }
 
 // weekDigest is the fingerprint of what is billed of a week, and of its trouble. Names, versions and
-// the state are no part of it.
+// the state are no part of it. Of a week that is still pending, nothing is billed: only the groups count
+// that it keeps waiting, so that work under way is not a change every few minutes.
 func weekDigest(w tracker.Week) state.Digest {
 	h := hasher{buf: make([]byte, 0, 64+128*len(w.Entries))}
 	h.date(w.Period.First)
@@ -77,6 +92,10 @@ func weekDigest(w tracker.Week) state.Digest {
 	h.text(w.Member.ID)
 	if w.Trouble != nil {
 		h.text(string(w.Trouble.Kind), w.Trouble.Text)
+	}
+	if w.State == tracker.Pending {
+		h.waiting(w.Entries)
+		return h.sum()
 	}
 	entries := w.Entries
 	byID := func(a, b tracker.Entry) int { return cmp.Compare(a.ID, b.ID) }

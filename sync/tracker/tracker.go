@@ -33,12 +33,16 @@ func (r Ref) Label() string {
 // State is what the tracker says of a week as a whole.
 type State string
 
-// The states of a week. Only an approved one is billed.
+// The states of a week. Only what is approved is billed; more that may come holds back a first invoice.
 const (
 	Approved  State = "approved"
+	Growing   State = "growing"   // what it holds is approved, and more of the same period may be later
 	Pending   State = "pending"   // submitted or still open: it may be approved later
 	Withdrawn State = "withdrawn" // was approved, or submitted, and no longer is
 )
+
+// Approves reports whether the entries of a week in this state are approved.
+func (s State) Approves() bool { return s == Approved || s == Growing }
 
 // Kind says what a version is worth.
 type Kind string
@@ -71,6 +75,7 @@ type Week struct {
 	Derived  bool         `json:"derived,omitempty"` // entry ids are made from what an entry says, so that an edit makes a new id
 	Trouble  *Trouble     `json:"trouble,omitempty"` // why this week as a whole cannot be billed; nil where it can
 	Origin   string       `json:"origin,omitempty"`  // where it was read, for a person: a file name, a page; decides nothing
+	Remarks  []string     `json:"-"`                 // what a person should know when it is taken in, such as expenses that are not billed
 }
 
 // Trouble is what is wrong with a week as a whole. Such a week is not billed until a person mended it.
@@ -121,6 +126,9 @@ type Page struct {
 	// yields is true, but a traversal with such a page has not seen everything.
 	Partial bool
 	Notes   []string // what an admin should know of, such as a file left for the next pass
+	// Kept are the ids of records of which the tracker no longer says anything, and which are not gone for
+	// that: the last week of a user who was disabled. What was taken in of them stands.
+	Kept []string
 }
 
 // Unread is a record that was announced but could not be read.
@@ -137,6 +145,24 @@ type Traits struct {
 	// Wide: every traversal yields all weeks that are wanted, whatever Since says, so that what it
 	// says of a week is confirmed.
 	Wide bool
+	// Whole: a traversal of a range, with no Since, names every week in it. One that is not named is not at
+	// the tracker any more, or hidden from us.
+	Whole bool
+	// Reread is the longest time between two readings of the weeks of the last weeks whatever the feed says,
+	// for a feed that leaves some changes out; zero leaves it to the settings.
+	Reread time.Duration
+}
+
+// EachPass is the Reread of a tracker whose feed is but a hint.
+const EachPass = time.Nanosecond
+
+// Access is what a tracker tells of itself to whoever signs in, for a person to check.
+type Access struct {
+	User    string   // whom the token belongs to
+	Account string   // what it was let into
+	Plan    string   // empty where the tracker does not tell
+	Reads   []string // what a pass reads
+	Notes   []string // what is missing or odd, such as a permission, with the cure
 }
 
 // ErrGone means that the tracker no longer has the record that was asked for by id.
