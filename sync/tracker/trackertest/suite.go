@@ -1,0 +1,138 @@
+package trackertest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"tidemark/internal/remote"
+	"tidemark/internal/remote/remotetest"
+	"tidemark/sync/civil"
+	"tidemark/sync/tracker"
+)
+
+// Monday is the first day of the week that most tests are about.
+var Monday = civil.Date{Year: 2026, Month: time.October, Day: 5}
+
+// begin is when every test begins.
+var begin = time.Date(2026, time.October, 12, 9, 0, 0, 0, time.UTC)
+
+// Test runs the whole suite against a tracker.
+func Test(t *testing.T, d Dialect) {
+	for _, part := range []struct {
+		name string
+		test func(*scene)
+	}{} {
+		t.Run(part.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { part.test(newScene(t, d)) })
+		})
+	}
+}
+
+// scene is a tracker before a world, at a time of its own.
+type scene struct {
+	*testing.T
+	Dialect
+	world   *World
+	tracker Tracker
+	log     bytes.Buffer
+
+	mu     sync.Mutex
+	faults []remotetest.Fault           // of the next requests to the list, in order
+	before func(n int, r *http.Request) // called before each request to the list, from 1
+	lists  int
+	writes []string
+}
+
+func newScene(t *testing.T, d Dialect) *scene {
+	time.Sleep(time.Until(begin)) // The clock of the bubble.
+	s := &scene{T: t, Dialect: d, world: &World{}}
+	transport := remotetest.Serve(t, http.HandlerFunc(s.serve))
+	net := remote.New(remote.Options{Transport: transport, Log: zerolog.New(&s.log).Level(zerolog.DebugLevel)})
+	s.tracker = d.New(t, net, remotetest.Base, d.Token)
+	return s
+}
+
+// serve lets the vendor answer, unless a fault is due.
+func (s *scene) serve(w http.ResponseWriter, r *http.Request) {
+	if fault := s.note(r); fault != "" {
+		fault.Answer(w, r)
+		return
+	}
+	s.Handler(s.world).ServeHTTP(w, r)
+}
+
+func (s *scene) note(r *http.Request) remotetest.Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Method != http.MethodGet && (s.Reads == nil || !s.Reads(r)) {
+		s.writes = append(s.writes, r.Method+" "+r.URL.Path)
+	}
+	if !strings.HasPrefix(r.URL.Path, s.Lists) {
+		return ""
+	}
+	s.lists++
+	if s.before != nil {
+		s.before(s.lists, r)
+	}
+	if len(s.faults) == 0 {
+		return ""
+	}
+	fault := s.faults[0]
+	s.faults = s.faults[1:]
+	return fault
+}
+
+// everything is the query for all weeks from a month before [Monday].
+func everything() tracker.Query {
+	return tracker.Query{Now: time.Now(), First: civil.Period{First: Monday.AddDays(-31)}}
+}
+
+// read makes one traversal.
+func (s *scene) read(q tracker.Query) (weeks []tracker.Week, partial bool, err error) {
+	ctx, cancel := context.WithTimeout(s.Context(), time.Hour)
+	defer cancel()
+	for page, err := range s.tracker.Weeks(ctx, q) {
+		if err != nil {
+			return weeks, partial, err
+		}
+		weeks, partial = append(weeks, page.Weeks...), partial || page.Partial
+	}
+	return weeks, partial, nil
+}
+
+// all reads everything, which must be good.
+func (s *scene) all() []tracker.Week {
+	s.Helper()
+	weeks, _, err := s.read(everything())
+	if err != nil {
+		s.Fatal(err)
+	}
+	return weeks
+}
+
+// holds compares everything that the tracker tells with the world.
+func (s *scene) holds(what string) {
+	s.Helper()
+	compare(s.T, what, s.expected(s.world), told(s.all()))
+}
+
+// wants reports whether an error is of a kind.
+func (s *scene) wants(what string, err error, kind error) {
+	s.Helper()
+	if !errors.Is(err, kind) {
+		s.Errorf("%s: error %v, want %v", what, err, kind)
+	}
+	if err != nil && strings.Contains(fmt.Sprint(err), s.Token) {
+		s.Errorf("%s: the error shows the token: %v", what, err)
+	}
+}
