@@ -47,6 +47,8 @@ type Dialect struct {
 	Mondays bool
 	// Zoneless: the vendor's dates are civil, and no member's zone can move an entry to another day.
 	Zoneless bool
+	// Approval are the members of the vendor's JSON that say whether something is approved.
+	Approval []string
 	// Lists is the path of the list that a traversal pages through, as a prefix of the request's path.
 	Lists string
 }

@@ -31,7 +31,7 @@ func (d Dialect) expected(w *World) map[string]seen {
 		}
 		one := seen{Member: s.Member.ID, Name: s.Member.Name, First: s.Period.First.String(), Last: s.Period.Last.String(), State: state}
 		for _, e := range s.Entries {
-			if state.Approves() && e.Open {
+			if state == tracker.Growing && e.Open { // Where a whole week is approved, so is what came later.
 				continue
 			}
 			one.Entries = append(one.Entries, d.see(e))

@@ -28,13 +28,27 @@ var begin = time.Date(2026, time.October, 12, 9, 0, 0, 0, time.UTC)
 
 // Test runs the whole suite against a tracker.
 func Test(t *testing.T, d Dialect) {
-	for _, part := range []struct {
-		name string
-		test func(*scene)
-	}{} {
+	for _, part := range parts() {
 		t.Run(part.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { part.test(newScene(t, d)) })
 		})
+	}
+}
+
+// part is one promise.
+type part struct {
+	name string
+	test func(*scene)
+}
+
+func parts() []part {
+	return []part{
+		{"Pages", pages}, {"ItemsShift", itemsShift}, {"ItemsAppear", itemsAppear}, {"FaultHeals", faultHeals}, {"Faults", faults},
+		{"EqualStamps", equalStamps}, {"LateCommit", lateCommit}, {"FutureStamp", futureStamp}, {"FeedNamesChanges", feedNamesChanges},
+		{"Range", oneWeek}, {"Stops", stops}, {"Cancelled", cancelled}, {"AtOnce", atOnce},
+		{"Zones", zones}, {"DaylightSaving", daylightSaving}, {"Week53", week53}, {"Sundays", sundays},
+		{"Nothing", nothing}, {"Hostile", hostile}, {"IDs", ids}, {"NewMembers", newMembers}, {"NoApproval", noApproval},
+		{"Life", life}, {"Growth", growth}, {"Leaver", leaver}, {"Vanished", vanished}, {"ByID", byID}, {"Marks", marks}, {"Access", access},
 	}
 }
 
@@ -51,6 +65,7 @@ type scene struct {
 	before func(n int, r *http.Request) // called before each request to the list, from 1
 	lists  int
 	writes []string
+	mend   func(body any) any // changes every answer that is JSON; nil: none
 }
 
 func newScene(t *testing.T, d Dialect) *scene {
@@ -59,6 +74,14 @@ func newScene(t *testing.T, d Dialect) *scene {
 	transport := remotetest.Serve(t, http.HandlerFunc(s.serve))
 	net := remote.New(remote.Options{Transport: transport, Log: zerolog.New(&s.log).Level(zerolog.DebugLevel)})
 	s.tracker = d.New(t, net, remotetest.Base, d.Token)
+	t.Cleanup(func() {
+		if len(s.writes) > 0 {
+			t.Errorf("the tracker was written to: %v", s.writes)
+		}
+		if bytes.Contains(s.log.Bytes(), []byte(d.Token)) {
+			t.Error("the log shows the token")
+		}
+	})
 	return s
 }
 
@@ -68,7 +91,11 @@ func (s *scene) serve(w http.ResponseWriter, r *http.Request) {
 		fault.Answer(w, r)
 		return
 	}
-	s.Handler(s.world).ServeHTTP(w, r)
+	if s.mend == nil {
+		s.Handler(s.world).ServeHTTP(w, r)
+		return
+	}
+	s.mended(w, r)
 }
 
 func (s *scene) note(r *http.Request) remotetest.Fault {
