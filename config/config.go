@@ -45,7 +45,9 @@ type Sync struct {
 	Jitter         Duration `yaml:"jitter" jsonschema_description:"Up to this much is added to each start. Default 0s."`
 	Deadline       Duration `yaml:"deadline" jsonschema_description:"How long a pass may take. Default 1h."`
 	Overlap        Duration `yaml:"overlap" jsonschema_description:"How far behind the newest change a pass reads again; shorter than a key lives. Default 48h."`
-	Lookback       Duration `yaml:"lookback" jsonschema_description:"How far a tracker without a change feed is read again in each pass, and one with a feed once a day. Default 70d."`
+	Lookback       Duration `yaml:"lookback" jsonschema_description:"How far a tracker without a change feed is read again, in each pass. Default 70d."`
+	Reread         Duration `yaml:"reread" jsonschema_description:"How far a tracker with a change feed is read again whatever its feed says: some changes show nowhere else. Default 35d."`
+	RereadEvery    Duration `yaml:"reread_every" jsonschema_description:"How often that is done. A tracker that needs it oftener does it oftener. Default 7d."`
 	Start          Date     `yaml:"start" jsonschema:"required" jsonschema_description:"Weeks that end before this day are never billed."`
 	Tracker        Section  `yaml:"tracker" jsonschema:"required" jsonschema_description:"Where weeks come from."`
 	Accounting     Section  `yaml:"accounting" jsonschema:"required" jsonschema_description:"Where invoices are made."`
@@ -112,7 +114,7 @@ func defaults() Config {
 
 func defaultSync(name string) Sync {
 	return Sync{
-		Name: name, Deadline: hour, Overlap: 48 * hour, Lookback: 70 * day, Corrections: "window", Late: "review", MaxNewInvoices: 200, Workers: 4,
+		Name: name, Deadline: hour, Overlap: 48 * hour, Lookback: 70 * day, Reread: 35 * day, RereadEvery: 7 * day, Corrections: "window", Late: "review", MaxNewInvoices: 200, Workers: 4,
 		Invoice: Invoice{Per: "project", Settle: hour, WaitAtMost: 14 * day, Lines: "member", Date: "period_end", Prefix: "ts-"},
 	}
 }

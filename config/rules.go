@@ -101,14 +101,23 @@ func (d *decoding) checkSync(n *yaml.Node, s Sync, keys Keys) {
 	if time.Duration(s.Deadline) < time.Minute {
 		d.addAt(n, "deadline", "deadline is %s: a pass needs a minute at least", s.Deadline)
 	}
-	if day := 24 * time.Hour; time.Duration(s.Lookback) < day {
-		d.addAt(n, "lookback", "lookback is %s: a day at least", s.Lookback)
+	d.aDay(n, "lookback", s.Lookback)
+	d.aDay(n, "reread", s.Reread)
+	if time.Duration(s.RereadEvery) < time.Hour {
+		d.addAt(n, "reread_every", "reread_every is %s: an hour at least", s.RereadEvery)
 	}
 	if civil.Date(s.Start).Year > 2200 {
 		d.addAt(n, "start", "start is in the year %d: nothing would ever be billed", civil.Date(s.Start).Year)
 	}
 	invoice, _ := child(n, "invoice")
 	d.checkInvoice(invoice, s.Invoice)
+}
+
+// aDay demands a day at least.
+func (d *decoding) aDay(n *yaml.Node, key string, value Duration) {
+	if time.Duration(value) < 24*time.Hour {
+		d.addAt(n, key, "%s is %s: a day at least", key, value)
+	}
 }
 
 func (d *decoding) within(n *yaml.Node, key string, value, least, most int) {

@@ -36,7 +36,9 @@ type Standing struct {
 	Mode     Mode       `json:"mode"`
 	Since    time.Time  `json:"since"`             // when the mode began
 	ReadFrom civil.Date `json:"readFrom,omitzero"` // the earliest start from which everything was read; zero: nothing yet
-	Reread   time.Time  `json:"reread,omitzero"`   // when the weeks of the look-back were last read whether they had changed or not
+	Reread   time.Time  `json:"reread,omitzero"`   // when the last weeks were read whether they had changed or not
+	Empty    time.Time  `json:"empty,omitzero"`    // since when the tracker has been listing suspiciously little
+	Parked   time.Time  `json:"parked,omitzero"`   // until when the tracker asked to be left alone
 	Rules    string     `json:"rules,omitempty"`   // fingerprint of the settings under which groups were made
 }
 

@@ -17,7 +17,10 @@ type Intake struct {
 	Weeks  []Change
 	Unread []Unread // met in this batch; those met before keep their first time
 	Gone   []string // ids of unread records that no longer are
-	Now    time.Time
+	// Missing are stored weeks that a reading of everything did not name; those noted before keep their first
+	// time. Named are stored weeks that it named: nothing is missing of them any more.
+	Missing, Named []Place
+	Now            time.Time
 }
 
 // Change is a week that is to be stored, and what follows from it.
@@ -32,7 +35,9 @@ type Change struct {
 	Noted bool
 }
 
-func (i Intake) empty() bool { return len(i.Weeks) == 0 && len(i.Unread) == 0 && len(i.Gone) == 0 }
+func (i Intake) empty() bool {
+	return len(i.Weeks)+len(i.Unread)+len(i.Gone)+len(i.Missing)+len(i.Named) == 0
+}
 
 // TakeIn stores a batch in one transaction together with the groups that are due because of it. It
 // returns the items that were opened or changed by it. An empty batch writes nothing.
@@ -52,8 +57,12 @@ func (s *Store) TakeIn(ch Channel, in Intake) (asked []Item, err error) {
 			}
 			wrote = wrote || one
 		}
-		one, err := storeUnread(tx, ch, in)
-		return wrote || one, err
+		unread, err := storeUnread(tx, ch, in)
+		if err != nil {
+			return false, err
+		}
+		missing, err := storeMissing(tx, ch, in)
+		return wrote || unread || missing, err
 	})
 	return asked, err
 }

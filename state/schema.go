@@ -35,6 +35,7 @@ const SchemaVersion = 1
 //	place      channel, week id                 → (bytes) first day of its period
 //	holder     channel, entry id, day, week id  → (bytes) an approved week holds the entry
 //	unread     channel, week id                 → first seen, reason
+//	missing    channel, first day, week id      → since when readings of everything do not name the week
 //	vanished   channel, entry id                → a billed entry that its week no longer holds
 //	pin        channel, client id               → the line of the customer list that it matched
 //	claim      tracker account, entry id        → account and reference under which it is recorded
@@ -61,6 +62,7 @@ var (
 	bucketPlace     = []byte("place")
 	bucketHolder    = []byte("holder")
 	bucketUnread    = []byte("unread")
+	bucketMissing   = []byte("missing")
 	bucketVanished  = []byte("vanished")
 	bucketPin       = []byte("pin")
 	bucketClaim     = []byte("claim")
@@ -88,7 +90,7 @@ var (
 func buckets() [][]byte {
 	return [][]byte{
 		bucketMeta, bucketChannel, bucketWatermark, bucketHeartbeat, bucketSlice, bucketWeek, bucketContent,
-		bucketFormer, bucketPlace, bucketHolder, bucketUnread, bucketVanished, bucketPin, bucketClaim, bucketGroup,
+		bucketFormer, bucketPlace, bucketHolder, bucketUnread, bucketMissing, bucketVanished, bucketPin, bucketClaim, bucketGroup,
 		bucketDue, bucketReceipt, bucketKey, bucketFrozen, bucketExpiry, bucketItem, bucketEvent,
 	}
 }

@@ -91,7 +91,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		clock: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC), real: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC), tracker: newPeerTracker(), former: map[string]tracker.Week{},
 	}
 	w.tracker.size = 1 + w.rnd.IntN(4)
-	w.tracker.traits = tracker.Traits{Feed: w.chance(70), Wide: w.chance(30)}
+	w.tracker.traits = tracker.Traits{Feed: w.chance(70), Wide: w.chance(30), Whole: w.chance(50)}
 	w.books = &watchedBooks{peerBooks: newPeerBooks(), world: w, bodies: map[string]string{}, written: map[string]time.Time{}}
 	if w.chance(40) {
 		w.books.traits.SearchLag = time.Hour
@@ -103,7 +103,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	}
 	w.rules = Settings{
 		Name: "model", Prefix: "ts-", Location: time.UTC, Overlap: 48 * time.Hour, TTL: 72 * time.Hour,
-		Lookback: 100 * 24 * time.Hour, Start: firstStart, Per: PerProject,
+		Lookback: 100 * 24 * time.Hour, Reread: 100 * 24 * time.Hour, RereadEvery: 24 * time.Hour, Start: firstStart, Per: PerProject,
 		Settle: time.Duration(w.rnd.IntN(2)) * time.Hour, WaitAtMost: 14 * 24 * time.Hour, Lines: LineEntry, DueDays: 14,
 		Corrections: Window, Late: LateReview, MaxNew: 200, Workers: 1 + w.rnd.IntN(4),
 		Customers: []Customer{{Client: "client-0", Customer: "c0"}, {Client: "client-1", Customer: "c1"}},

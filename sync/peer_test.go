@@ -27,6 +27,7 @@ type peerTracker struct {
 	partial bool              // something is held back for now
 	unread  map[string]string // announced and not readable, with the reason
 	gone    map[string]bool   // readable by id no more
+	kept    []string          // of which nothing is said any more
 
 	queries []tracker.Query // every traversal that was asked for
 	fetched int             // pages that were yielded
@@ -46,6 +47,13 @@ func (p *peerTracker) put(w tracker.Week) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.weeks[w.ID] = w
+}
+
+// drop removes a week without a trace.
+func (p *peerTracker) drop(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.weeks, id)
 }
 
 // hide makes a record that is announced and cannot be read, or readable again.
@@ -98,8 +106,8 @@ func (p *peerTracker) pages(q tracker.Query) (pages []tracker.Page) {
 	for part := range slices.Chunk(weeks, size) {
 		pages = append(pages, tracker.Page{Weeks: slices.Clone(part), Clock: p.clock, Partial: p.partial})
 	}
-	if len(p.unread) > 0 || len(pages) == 0 {
-		page := tracker.Page{Clock: p.clock, Partial: p.partial}
+	if len(p.unread) > 0 || len(p.kept) > 0 || len(pages) == 0 {
+		page := tracker.Page{Clock: p.clock, Partial: p.partial, Kept: p.kept}
 		for id, reason := range p.unread {
 			page.Unread = append(page.Unread, tracker.Unread{ID: id, Reason: reason})
 		}

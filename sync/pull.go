@@ -17,10 +17,6 @@ import (
 // periods of up to a month.
 const longestPeriod = 31
 
-// rereadAfter is how long a tracker with a change feed is believed to name every change. Some change
-// contents without a new stamp, and some changes become visible too late for any overlap.
-const rereadAfter = 24 * time.Hour
-
 // unreadFor is how long a record may stay unread before it is a person's.
 const unreadFor = 24 * time.Hour
 
@@ -42,25 +38,31 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 	if err != nil {
 		return err
 	}
+	if now.Before(standing.Parked) {
+		return fmt.Errorf("tracker: parked until %s, as it asked", standing.Parked.In(e.rules.Location).Format(time.RFC3339))
+	}
 	t := traversal{Engine: e, query: query, mark: mark, report: report, announced: map[string]bool{}}
-	if err := t.run(ctx); err != nil {
+	if t.missing, err = e.store.Missing(e.channel); err != nil {
 		return err
 	}
+	if err := t.run(ctx); err != nil {
+		return e.park(err, now)
+	}
 	newest := t.newest // What the re-read sees is no proof of what the feed has told.
-	reread := e.rereads(standing, now)
+	reread := e.rereads(standing, unconfirmed(t.missing, standing), now)
 	if reread && !query.Since.IsZero() {
 		if t.query, err = e.rollingQuery(now); err != nil {
 			return err
 		}
 		if err := t.run(ctx); err != nil {
-			return err
+			return e.park(err, now)
 		}
 	}
 	if err := t.readUnread(ctx); err != nil {
 		return err
 	}
-	if report.Partial {
-		return nil // Not everything was seen: the next pass asks again from where this one did.
+	if report.Partial || report.Empty {
+		return e.doubt(standing, report.Empty, now) // Not everything was seen: the next pass asks again from where this one did.
 	}
 	if err := e.store.AdvanceWatermark(e.channel, newest); err != nil {
 		return err
@@ -68,6 +70,7 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 	e.faults.Hit("watermark-moved")
 	return e.store.ChangeStanding(e.channel, now, func(st *state.Standing) {
 		st.Rules = e.rules.fingerprint()
+		st.Empty, st.Parked = time.Time{}, time.Time{}
 		if reread {
 			st.Reread = now
 		}
@@ -75,11 +78,43 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 	})
 }
 
-// rereads reports whether the weeks of the look-back are to be read whether they have changed or not:
-// once a day where a change feed alone is asked otherwise.
-func (e *Engine) rereads(st state.Standing, now time.Time) bool {
+// park remembers until when a tracker asked to be left alone, also for the next process.
+func (e *Engine) park(err error, now time.Time) error {
+	var parked interface{ ParkedUntil() time.Time }
+	if !errors.As(err, &parked) || !parked.ParkedUntil().After(now) {
+		return err
+	}
+	return errors.Join(err, e.store.ChangeStanding(e.channel, now, func(st *state.Standing) { st.Parked = parked.ParkedUntil() }))
+}
+
+// doubt remembers since when the tracker has been listing suspiciously little.
+func (e *Engine) doubt(st state.Standing, empty bool, now time.Time) error {
+	if !empty || !st.Empty.IsZero() {
+		return nil
+	}
+	return e.store.ChangeStanding(e.channel, now, func(st *state.Standing) { st.Empty = now })
+}
+
+// rereads reports whether the last weeks are to be read whether they have changed or not: as often as the
+// settings say, or the tracker needs, and once more when some were not named.
+func (e *Engine) rereads(st state.Standing, missing bool, now time.Time) bool {
 	traits := e.tracker.Traits()
-	return traits.Feed && !traits.Wide && (st.Reread.After(now) || now.Sub(st.Reread) >= rereadAfter)
+	return traits.Feed && !traits.Wide && (missing || st.Reread.After(now) || now.Sub(st.Reread) >= e.rereadEvery())
+}
+
+func (e *Engine) rereadEvery() time.Duration {
+	if least := e.tracker.Traits().Reread; least > 0 {
+		return min(e.rules.RereadEvery, least)
+	}
+	return e.rules.RereadEvery
+}
+
+// back is how far the last weeks go that are read whether they have changed or not.
+func (e *Engine) back() time.Duration {
+	if e.tracker.Traits().Feed {
+		return e.rules.Reread
+	}
+	return e.rules.Lookback
 }
 
 // query asks for what changed since the watermark less the overlap; for everything since start where
@@ -106,7 +141,7 @@ func (e *Engine) rollingQuery(now time.Time) (tracker.Query, error) {
 	if !heart.Previous.IsZero() && heart.Previous.Before(from) {
 		from = heart.Previous
 	}
-	first := todayOf(from, e.rules.Location).AddDays(-int(e.rules.Lookback.Hours() / 24))
+	first := todayOf(from, e.rules.Location).AddDays(-int(e.back().Hours() / 24))
 	return tracker.Query{Now: now, First: civil.Period{First: first}}, err
 }
 
@@ -119,10 +154,14 @@ type traversal struct {
 	newest    time.Time       // change that was taken in, never ahead of the tracker's own clock
 	announced map[string]bool // records that were announced and could not be read
 	fresh     map[string]bool // records of the page in hand that were new, or newer
+
+	missing map[state.Place]time.Time // weeks that earlier readings did not name
+	named   map[string]bool           // ids of the reading under way
 }
 
-// run takes in every page.
+// run takes in every page, and then looks for what no page named.
 func (t *traversal) run(ctx context.Context) error {
+	t.named = map[string]bool{}
 	for page, err := range t.tracker.Weeks(ctx, t.query) {
 		if err != nil {
 			return fmt.Errorf("tracker: %w", err)
@@ -137,7 +176,10 @@ func (t *traversal) run(ctx context.Context) error {
 		t.faults.Hit("batch-stored")
 		t.note(page)
 	}
-	return ctx.Err()
+	if err := ctx.Err(); err != nil || t.report.Partial {
+		return err
+	}
+	return t.unnamed()
 }
 
 // note remembers the newest change on a page. One that is ahead of the tracker's own clock is said, and
@@ -191,6 +233,7 @@ func (t *traversal) takeIn(page tracker.Page) error {
 			in.Weeks = append(in.Weeks, *change)
 		}
 	}
+	in.Named = t.name(page)
 	for _, u := range page.Unread {
 		t.announced[u.ID] = true
 		in.Unread = append(in.Unread, state.Unread{ID: u.ID, Reason: u.Reason})
@@ -274,6 +317,9 @@ func (t *traversal) judge(w tracker.Week, head *state.Head) (*state.Change, erro
 	case Stored:
 		t.fresh[w.ID] = true
 		t.sayLate(w)
+		for _, text := range w.Remarks {
+			t.report.warn("%s of %s: %s", w.Member.Label(), w.Period, text)
+		}
 		return t.replace(w, head, old, next)
 	case Noted:
 		next.Sequence = head.Sequence

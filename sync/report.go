@@ -27,6 +27,7 @@ type Report struct {
 	BeforeStart int       `json:"beforeStart"`
 	Unread      int       `json:"unread"`
 	Partial     bool      `json:"partial,omitempty"` // the tracker held something back for now
+	Empty       bool      `json:"empty,omitempty"`   // the tracker lists suspiciously little
 	Due         int       `json:"due"`               // groups that had to be decided
 	Waiting     int       `json:"waiting"`           // groups that wait to be complete, or to be asked again
 	Unknown     int       `json:"unknown"`           // operations whose outcome is not known yet

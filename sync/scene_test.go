@@ -37,7 +37,7 @@ var afterwards = time.Date(2026, time.November, 9, 9, 0, 0, 0, time.UTC)
 func testRules() Settings {
 	return Settings{
 		Name: "agency", Prefix: "ts-", Location: time.UTC, Overlap: 48 * time.Hour, TTL: 72 * time.Hour,
-		Lookback: 70 * 24 * time.Hour, Start: monday, Per: PerProject, WaitAtMost: 14 * 24 * time.Hour,
+		Lookback: 70 * 24 * time.Hour, Reread: 35 * 24 * time.Hour, RereadEvery: 24 * time.Hour, Start: monday, Per: PerProject, WaitAtMost: 14 * 24 * time.Hour,
 		Lines: LineMember, Dated: PeriodEnd, DueDays: -1, Corrections: Window, Late: LateReview, MaxNew: 200, Workers: 2,
 		Customers: []Customer{{Client: "c1", Customer: "cust-1"}, {Client: "Beta Ltd", Customer: "cust-2"}},
 	}

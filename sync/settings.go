@@ -17,21 +17,23 @@ import (
 
 // Settings are the rules of one sync.
 type Settings struct {
-	Name       string
-	Prefix     string         // of references, at most three characters
-	Location   *time.Location // in which a day begins, for what depends on today
-	Overlap    time.Duration  // how far behind the watermark a pass reads again
-	TTL        time.Duration  // how long a key lives; longer than Overlap
-	Lookback   time.Duration  // how far a tracker without a change feed is read again
-	Start      civil.Date     // weeks that end before this day are never billed
-	Per        Per
-	Settle     time.Duration // after a group's last approval
-	WaitAtMost time.Duration // until a group that is not complete becomes a person's
-	Lines      Lines
-	Dated      Dated
-	DueDays    int // days from the invoice's date until it is due; negative: left to the accounting system
-	Customers  []Customer
-	Rates      []Rate
+	Name        string
+	Prefix      string         // of references, at most three characters
+	Location    *time.Location // in which a day begins, for what depends on today
+	Overlap     time.Duration  // how far behind the watermark a pass reads again
+	TTL         time.Duration  // how long a key lives; longer than Overlap
+	Lookback    time.Duration  // how far a tracker without a change feed is read again, in each pass
+	Reread      time.Duration  // how far one with a feed is read again, whatever the feed says
+	RereadEvery time.Duration  // how often
+	Start       civil.Date     // weeks that end before this day are never billed
+	Per         Per
+	Settle      time.Duration // after a group's last approval
+	WaitAtMost  time.Duration // until a group that is not complete becomes a person's
+	Lines       Lines
+	Dated       Dated
+	DueDays     int // days from the invoice's date until it is due; negative: left to the accounting system
+	Customers   []Customer
+	Rates       []Rate
 	IgnoreClients,
 	IgnoreProjects []string // by id or exact name
 	Corrections Corrections

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"fmt"
 	"time"
 
 	"tidemark/state"
@@ -101,7 +102,9 @@ type Status struct {
 	Review    int             `json:"review"`
 	Oldest    time.Time       `json:"oldestReview,omitzero"`
 	Unread    int             `json:"unread"`
-	Horizon   string          `json:"horizon,omitempty"` // how far back a tracker without a change feed is read
+	Empty     time.Time       `json:"suspiciouslyEmpty,omitzero"` // since when the tracker has been listing suspiciously little
+	Parked    time.Time       `json:"parkedUntil,omitzero"`       // until when the tracker asked to be left alone
+	Horizon   string          `json:"horizon,omitempty"`          // how far back is read what no change feed names
 }
 
 // Status returns where the sync stands.
@@ -111,7 +114,10 @@ func (e *Engine) Status(now time.Time) (s Status, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.Mode = standing.Mode
+	s.Mode, s.Empty = standing.Mode, standing.Empty
+	if standing.Parked.After(now) {
+		s.Parked = standing.Parked
+	}
 	if s.Last, err = e.store.Heartbeat(e.channel); err != nil {
 		return s, err
 	}
@@ -127,10 +133,21 @@ func (e *Engine) Status(now time.Time) (s Status, err error) {
 		return s, err
 	}
 	s.Due, s.Unread = len(due), len(unread)
-	if !e.tracker.Traits().Feed {
-		s.Horizon = e.rules.Lookback.String()
-	}
+	s.Horizon = e.horizon()
 	return s, e.countReview(&s)
+}
+
+// horizon says how far back is read what no change feed names.
+func (e *Engine) horizon() string {
+	traits := e.tracker.Traits()
+	days := func(d time.Duration) string { return fmt.Sprintf("%d days", int(d.Hours()/24)) }
+	switch {
+	case traits.Wide:
+		return ""
+	case !traits.Feed, traits.Reread == tracker.EachPass:
+		return days(e.back()) + ", in each pass"
+	}
+	return fmt.Sprintf("%s, every %s", days(e.back()), days(e.rereadEvery()))
 }
 
 func (e *Engine) countReview(s *Status) error {

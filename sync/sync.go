@@ -115,7 +115,7 @@ func (e *Engine) Pass(ctx context.Context, now time.Time) (Report, error) {
 	pullErr := e.pull(ctx, now, &report)
 	var postErr error
 	if ctx.Err() == nil && !fatal(pullErr) {
-		postErr = e.post(ctx, clock, scope{}, pullErr == nil && !report.Partial, &report)
+		postErr = e.post(ctx, clock, scope{}, pullErr == nil && !report.Partial && !report.Empty, &report)
 	}
 	return report, e.beat(&report, pullErr, postErr)
 }

@@ -116,6 +116,12 @@ func (a *app) showStatus(s statusRow, zone *time.Location) {
 	line("mode", map[bool]string{true: string(s.Mode)}[s.Mode != "normal"])
 	line("watermark", when(s.Watermark, zone))
 	line("read back", s.Horizon)
+	if !s.Empty.IsZero() {
+		line("too empty", "the tracker has been listing suspiciously little since "+when(s.Empty, zone)+": look whether the token still sees everybody")
+	}
+	if !s.Parked.IsZero() {
+		line("parked", "until "+when(s.Parked, zone)+", as the tracker asked")
+	}
 	line("due", many(s.Due, "group"))
 	if s.Unread > 0 {
 		line("unread", many(s.Unread, "record"))

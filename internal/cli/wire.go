@@ -75,7 +75,7 @@ func settings(c *config.Config, s config.Sync) sync.Settings {
 	i := s.Invoice
 	r := sync.Settings{
 		Name: s.Name, Prefix: i.Prefix, Location: s.Timezone.Location(), Overlap: time.Duration(s.Overlap), TTL: c.Keys.TTL(),
-		Lookback: time.Duration(s.Lookback), Start: civil.Date(s.Start), Per: sync.Per(i.Per), Settle: time.Duration(i.Settle),
+		Lookback: time.Duration(s.Lookback), Reread: time.Duration(s.Reread), RereadEvery: time.Duration(s.RereadEvery), Start: civil.Date(s.Start), Per: sync.Per(i.Per), Settle: time.Duration(i.Settle),
 		WaitAtMost: time.Duration(i.WaitAtMost), Lines: sync.Lines(i.Lines), Dated: sync.Dated(i.Date), DueDays: -1,
 		IgnoreClients: i.Ignore.Clients, IgnoreProjects: i.Ignore.Projects,
 		Corrections: sync.Corrections(s.Corrections), Late: sync.Late(s.Late), MaxNew: s.MaxNewInvoices, Workers: s.Workers,
