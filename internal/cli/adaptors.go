@@ -1,19 +1,29 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 
 	"tidemark/config"
+	"tidemark/internal/remote"
 	"tidemark/sync"
 	"tidemark/sync/accounting/journal"
+	"tidemark/sync/tracker"
 	"tidemark/sync/tracker/folder"
 )
 
+// source is a tracker that a person can check.
+type source interface {
+	sync.Tracker
+	// Access signs in and tells of itself. It changes nothing that a pass would see.
+	Access(ctx context.Context) (tracker.Access, error)
+}
+
 // newTracker builds the tracker that a section describes, and says which paths it uses. A new tracker
 // is one more case here and one more line in trackers.
-func newTracker(s config.Section) (sync.Tracker, []string, error) {
+func newTracker(s config.Section, net *remote.Network) (source, []string, error) {
 	switch s.Kind {
 	case "folder":
 		var c folder.Settings

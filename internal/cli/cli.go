@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark/internal/remote"
 	"tidemark/state"
 )
 
@@ -30,6 +31,7 @@ type app struct {
 	json     bool
 	verbose  bool
 	now      func() time.Time
+	net      *remote.Network // lives as long as the process, so that a reload forgets no limit
 }
 
 // Run runs the program with its arguments and returns the exit code.
@@ -39,7 +41,7 @@ func Run(args []string, in io.Reader, out, errOut io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	a := &app{in: in, out: out, err: errOut, now: time.Now}
+	a := &app{in: in, out: out, err: errOut, now: time.Now, net: remote.New(remote.Options{Agent: agent()})}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(in)
@@ -103,6 +105,15 @@ func version() string {
 		}
 	}
 	return text + " " + info.GoVersion
+}
+
+// agent is how the program names itself to vendors.
+func agent() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "tidemark"
+	}
+	return "tidemark/" + strings.Trim(info.Main.Version, "()")
 }
 
 // exactly wants a number of arguments, and says what is missing.

@@ -34,6 +34,7 @@ func (a *app) runDaemon(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.store.Close()) }()
+	a.net.LogTo(log)
 	reload := make(chan struct{}, 1)
 	defer hangUp(reload)()
 	d := &daemon.Daemon{Log: log, Now: a.now, Load: a.jobs(s, log)}

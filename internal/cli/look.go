@@ -14,7 +14,6 @@ import (
 	"tidemark/state"
 	"tidemark/sync"
 	"tidemark/sync/civil"
-	"tidemark/sync/tracker"
 )
 
 // planCommand shows what a pass would do.
@@ -131,65 +130,6 @@ func (a *app) showStatus(s statusRow, zone *time.Location) {
 		review = many(s.Review, "item") + ", the oldest since " + when(s.Oldest, zone)
 	}
 	line("review", review)
-}
-
-// checkCommand checks everything that a pass needs.
-func (a *app) checkCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "check", Short: "Check the config, both ends of each sync, and show the next five runs", Args: exactly(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, err := a.load()
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(a.out, "%s: good\n", a.path)
-			var errs []error
-			for _, e := range w.ends {
-				errs = append(errs, a.checkEnds(cmd.Context(), e))
-			}
-			if err := errors.Join(errs...); err != nil {
-				return temporaryError{err}
-			}
-			return nil
-		},
-	}
-}
-
-// checkEnds asks both ends of a sync for something harmless, and shows the next runs.
-func (a *app) checkEnds(ctx context.Context, e ends) error {
-	zone := e.sync.Timezone.Location()
-	fmt.Fprintf(a.out, "\n%s\n", e.sync.Name)
-	weeks, fromErr := countWeeks(ctx, e.tracker, a.now())
-	answer := func(err error, good string) string {
-		if err != nil {
-			return "failed: " + clean(err.Error())
-		}
-		return good
-	}
-	fmt.Fprintf(a.out, "  %-11s %s: %s\n", e.sync.Tracker.Kind, e.tracker.Account(), answer(fromErr, many(weeks, "week")+" on the first page"))
-	_, toErr := e.books.Find(ctx, e.sync.Invoice.Prefix+"check")
-	fmt.Fprintf(a.out, "  %-11s %s: %s\n", e.sync.Accounting.Kind, e.books.Account(), answer(toErr, "can be read"))
-	job := daemon.Job{Schedule: e.sync.Schedule, Location: zone}
-	at := a.now()
-	for n := range 5 {
-		at = job.Next(at)
-		label := ""
-		if n == 0 {
-			label = "next runs"
-		}
-		fmt.Fprintf(a.out, "  %-11s %s\n", label, at.In(zone).Format("Mon 2006-01-02 15:04 MST"))
-	}
-	if err := errors.Join(fromErr, toErr); err != nil {
-		return fmt.Errorf("%s: %w", e.sync.Name, err)
-	}
-	return nil
-}
-
-func countWeeks(ctx context.Context, from sync.Tracker, now time.Time) (int, error) {
-	for page, err := range from.Weeks(ctx, tracker.Query{Now: now}) {
-		return len(page.Weeks), err
-	}
-	return 0, nil
 }
 
 func (a *app) explainCommand() *cobra.Command {

@@ -14,6 +14,7 @@ import (
 	"tidemark/config"
 	"tidemark/daemon"
 	"tidemark/internal/fault"
+	"tidemark/internal/remote"
 	"tidemark/state"
 	"tidemark/sync"
 	"tidemark/sync/civil"
@@ -24,19 +25,20 @@ import (
 type work struct {
 	config *config.Config
 	ends   []ends
+	net    *remote.Network
 }
 
 // ends are the two sides of one sync.
 type ends struct {
 	sync    config.Sync
-	tracker sync.Tracker
+	tracker source
 	books   sync.Accounting
 	paths   []string // files and folders that they use
 }
 
 // load reads the config and builds both ends of every sync. All faults are reported at once.
 func (a *app) load() (*work, error) {
-	w := &work{}
+	w := &work{net: a.net}
 	c, err := config.Load(a.path, w.build)
 	if err != nil {
 		return nil, err
@@ -47,7 +49,7 @@ func (a *app) load() (*work, error) {
 
 // build builds both ends of a sync.
 func (w *work) build(s config.Sync) error {
-	from, fromPaths, fromErr := newTracker(s.Tracker)
+	from, fromPaths, fromErr := newTracker(s.Tracker, w.net)
 	to, toPaths, toErr := newAccounting(s.Accounting)
 	w.ends = append(w.ends, ends{s, from, to, append(fromPaths, toPaths...)})
 	return config.Join(fromErr, toErr)
@@ -137,6 +139,7 @@ func (a *app) openWork(w *work, name string) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
+	a.net.LogTo(log)
 	if err := a.greet(w, store); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

@@ -70,7 +70,7 @@ func (c *Client) tell(req *http.Request, s Sample, err error) {
 	if c.network.options.Observe != nil {
 		c.network.options.Observe(s)
 	}
-	event := c.network.options.Log.Debug()
+	event := c.network.log.Load().Debug()
 	if !event.Enabled() {
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -40,6 +41,7 @@ type Sample struct {
 // Network is what all clients of a process share. It may be used by several goroutines.
 type Network struct {
 	options  Options
+	log      atomic.Pointer[zerolog.Logger]
 	mu       sync.Mutex
 	accounts map[string]*account
 }
@@ -52,8 +54,13 @@ func New(o Options) *Network {
 	if o.Transport == nil {
 		o.Transport = connections()
 	}
-	return &Network{options: o, accounts: map[string]*account{}}
+	n := &Network{options: o, accounts: map[string]*account{}}
+	n.LogTo(o.Log)
+	return n
 }
+
+// LogTo changes where attempts are logged: the config that says so names the clients, too.
+func (n *Network) LogTo(log zerolog.Logger) { n.log.Store(&log) }
 
 // connections has a limit for every step that a silent server could draw out.
 func connections() http.RoundTripper {

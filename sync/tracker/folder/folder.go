@@ -35,7 +35,7 @@ type Folder struct {
 	path    string
 	quiet   time.Duration
 	reading reading
-	now     func() time.Time // for Week alone, which is asked without the time of a pass
+	now     func() time.Time // for Week and Access, which are asked without the time of a pass
 }
 
 // New checks the settings, every fault at once. It does not touch the folder.
@@ -123,6 +123,19 @@ func (f *Folder) Week(ctx context.Context, id string) (tracker.Week, error) {
 		}
 	}
 	return tracker.Week{}, gone
+}
+
+// Access reads the folder once, and says what is in it.
+func (f *Folder) Access(ctx context.Context) (tracker.Access, error) {
+	found, err := f.read(ctx, f.now())
+	if err != nil {
+		return tracker.Access{}, err
+	}
+	a := tracker.Access{Account: f.path, Reads: []string{fmt.Sprintf("%d weeks in the files of %s", len(found.weeks), f.path)}, Notes: found.notes}
+	for _, u := range found.unread {
+		a.Notes = append(a.Notes, u.ID+": "+u.Reason)
+	}
+	return a, nil
 }
 
 // wanted reports whether a day is in a range whose zero ends are open.
