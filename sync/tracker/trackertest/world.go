@@ -22,6 +22,7 @@ type World struct {
 	Sheets   []*Sheet // in the order in which they were submitted first
 	PageSize int      // of every list; zero: as large as the request asks for
 	serial   int64
+	index    map[string]*Sheet
 }
 
 // Member is somebody who works.
@@ -102,8 +103,16 @@ func (w *World) Submit(m *Member, period civil.Period, entries ...*Entry) *Sheet
 	w.serial++
 	s := &Sheet{Member: m, Period: period, State: tracker.Pending, Approval: w.serial, Entries: entries, Changed: now()}
 	w.Sheets = append(w.Sheets, s)
+	if w.index == nil {
+		w.index = map[string]*Sheet{}
+	}
+	w.index[m.ID+" "+period.First.String()] = s
 	return s
 }
+
+// Sheet returns a member's sheet for the period that begins on a day; nil if there is none. The world must be
+// locked.
+func (w *World) Sheet(member string, first civil.Date) *Sheet { return w.index[member+" "+first.String()] }
 
 // Week is the period of seven days that begins on a day.
 func Week(first civil.Date) civil.Period { return civil.Period{First: first, Last: first.AddDays(6)} }
@@ -157,6 +166,7 @@ func (w *World) Edit(e *Entry, change func(*Entry)) {
 func (w *World) Delete(s *Sheet) {
 	defer w.Lock()()
 	w.Sheets = slices.DeleteFunc(w.Sheets, func(other *Sheet) bool { return other == s })
+	delete(w.index, s.Member.ID+" "+s.Period.First.String())
 }
 
 // Leave disables a member's account.
