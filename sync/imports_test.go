@@ -41,6 +41,9 @@ func layers() []layer {
 		{"internal/perf", nil},
 		{"internal/remote", nil},
 		{"internal/remote/remotetest", nil},
+		{"internal/histories", []string{
+			"sync", "state", "sync/tracker", "sync/tracker/trackertest", "sync/accounting", "sync/civil", "sync/money", "internal/remote", "internal/remote/remotetest",
+		}},
 		{"daemon", []string{"sync", "state", "sync/tracker", "sync/accounting", "sync/civil", "sync/money", "config", "systemd", "internal/fault"}},
 		{"internal/cli", []string{
 			"daemon", "sync", "state", "config", "systemd", "sync/tracker", "sync/tracker/...", "sync/accounting", "sync/accounting/...",

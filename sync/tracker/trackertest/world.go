@@ -112,7 +112,9 @@ func (w *World) Submit(m *Member, period civil.Period, entries ...*Entry) *Sheet
 
 // Sheet returns a member's sheet for the period that begins on a day; nil if there is none. The world must be
 // locked.
-func (w *World) Sheet(member string, first civil.Date) *Sheet { return w.index[member+" "+first.String()] }
+func (w *World) Sheet(member string, first civil.Date) *Sheet {
+	return w.index[member+" "+first.String()]
+}
 
 // Week is the period of seven days that begins on a day.
 func Week(first civil.Date) civil.Period { return civil.Period{First: first, Last: first.AddDays(6)} }
