@@ -3,6 +3,7 @@ package trackertest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -272,7 +273,7 @@ func byID(s *scene) {
 			s.Errorf("Week(%q) = %s, want an error", id, w.ID)
 		}
 	}
-	s.faults = []remotetest.Fault{remotetest.Status(403), remotetest.Status(403), remotetest.Status(403), remotetest.Status(403)}
+	s.fail(slices.Repeat([]remotetest.Fault{remotetest.Status(403)}, 8)...)
 	if _, err := s.tracker.Week(s.Context(), all[0].ID); err == nil || errors.Is(err, tracker.ErrGone) {
 		s.Errorf("Week while the list is forbidden = %v, want an error that does not say that it is gone", err)
 	}

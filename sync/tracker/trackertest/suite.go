@@ -119,6 +119,27 @@ func (s *scene) note(r *http.Request) remotetest.Fault {
 	return fault
 }
 
+// fail lets the next requests to the list fail, in this order; an empty fault is none.
+func (s *scene) fail(faults ...remotetest.Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = faults
+}
+
+// onList calls a function before each request to the list; nil ends that.
+func (s *scene) onList(before func(n int, r *http.Request)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = before
+}
+
+// requests returns how often the list was asked for.
+func (s *scene) requests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lists
+}
+
 // everything is the query for all weeks from a month before [Monday].
 func everything() tracker.Query {
 	return tracker.Query{Now: time.Now(), First: civil.Period{First: Monday.AddDays(-31)}}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,18 +37,18 @@ func pages(s *scene) {
 func itemsShift(s *scene) {
 	s.world.PageSize = 2
 	s.team(7)
-	s.before = func(n int, _ *http.Request) {
+	s.onList(func(n int, _ *http.Request) {
 		if n == 2 {
 			time.Sleep(time.Second)
 			s.world.Set(s.world.Sheets[6], tracker.Withdrawn)
 			s.world.Set(s.world.Sheets[0], tracker.Withdrawn)
 		}
-	}
+	})
 	weeks, partial, err := s.read(everything())
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.before = nil
+	s.onList(nil)
 	got := told(weeks)
 	for key, want := range s.expected(s.world) {
 		if _, there := got[key]; !there && !partial && want.State == tracker.Approved {
@@ -62,17 +63,17 @@ func itemsAppear(s *scene) {
 	s.world.PageSize = 2
 	s.team(5)
 	before := s.expected(s.world)
-	s.before = func(n int, _ *http.Request) {
+	s.onList(func(n int, _ *http.Request) {
 		if n > 1 && n < 5 {
 			m := s.world.Join(fmt.Sprintf("Newcomer %d", n), "Europe/Berlin")
 			s.world.Approve(m, Monday, s.world.Work(Monday))
 		}
-	}
+	})
 	weeks, partial, err := s.read(everything())
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.before = nil
+	s.onList(nil)
 	got := told(weeks)
 	for key := range before {
 		if _, there := got[key]; !there && !partial {
@@ -86,11 +87,7 @@ func faultHeals(s *scene) {
 	s.world.PageSize = 2
 	s.team(5)
 	for _, fault := range []remotetest.Fault{remotetest.Status(500), remotetest.Status(503), remotetest.Status(429), remotetest.Short, remotetest.Reset, remotetest.Silence} {
-		s.faults = []remotetest.Fault{"", fault}
-		if fault == remotetest.Status(429) {
-			s.faults = append(s.faults, fault)
-		}
-		s.faults[0] = remotetest.Status(502)
+		s.fail(remotetest.Status(502), fault, "", fault)
 		s.holds("after " + string(fault))
 	}
 }
@@ -116,10 +113,7 @@ func faults(s *scene) {
 		{remotetest.Reset, remote.Unavailable},
 		{remotetest.Silence, remote.Unavailable},
 	} {
-		s.faults = nil
-		for range 1000 {
-			s.faults = append(s.faults, tt.fault)
-		}
+		s.fail(slices.Repeat([]remotetest.Fault{tt.fault}, 1000)...)
 		weeks, _, err := s.read(everything())
 		switch {
 		case err == nil:
@@ -127,7 +121,8 @@ func faults(s *scene) {
 		case tt.kind != nil:
 			s.wants(string(tt.fault), err, tt.kind)
 		}
-		s.faults = nil
+		s.fail()
+		time.Sleep(48 * time.Hour) // Whatever was parked is free again.
 		s.holds("after " + string(tt.fault))
 	}
 }
@@ -233,10 +228,10 @@ func stops(s *scene) {
 	for range s.tracker.Weeks(s.Context(), everything()) {
 		break
 	}
-	asked := s.lists
+	asked := s.requests()
 	time.Sleep(time.Hour)
-	if s.lists != asked {
-		s.Errorf("%d requests after nobody listened any more", s.lists-asked)
+	if n := s.requests(); n != asked {
+		s.Errorf("%d requests after nobody listened any more", n-asked)
 	}
 }
 
