@@ -48,11 +48,25 @@ func (t *traversal) unnamed() error {
 	}
 	known = slices.DeleteFunc(known, func(k state.Known) bool { return k.State == tracker.Withdrawn })
 	missing := slices.DeleteFunc(slices.Clone(known), func(k state.Known) bool { return t.named[k.ID] })
-	if 2*len(missing) > len(known) {
-		t.doubtRange(len(missing), len(known))
+	if 2*len(missing) > len(known) && t.doubt("the tracker no longer lists %d of the %d weeks since %s that it listed before", len(missing), len(known), t.query.First.First) {
 		return nil
 	}
 	return t.miss(missing)
+}
+
+// doubtFor is how long a suspiciously empty tracker is doubted. After that its weeks are absent like any other:
+// nothing is lost by it, since a person decides about each.
+const doubtFor = 72 * time.Hour
+
+// doubt notes a suspicion, and reports whether it still holds everything back.
+func (t *traversal) doubt(format string, args ...any) bool {
+	t.suspicious = true
+	if !t.emptySince.IsZero() && !t.query.Now.Before(t.emptySince.Add(doubtFor)) {
+		return false
+	}
+	t.report.Empty = true
+	t.report.warn(format+": look whether the token still sees everybody", args...)
+	return true
 }
 
 // unconfirmed reports whether a week was not named by the last reading of everything for the first time.
@@ -69,14 +83,8 @@ func unconfirmed(missing map[state.Place]time.Time, st state.Standing) bool {
 // gone.
 func (t *traversal) doubtFeed() {
 	if len(t.named) == 0 && !t.mark.IsZero() {
-		t.report.Empty = true
-		t.report.warn("the tracker lists no change since %s, though one was at %s: look whether the token still sees everybody", t.query.Since.UTC().Format(time.RFC3339), t.mark.UTC().Format(time.RFC3339))
+		t.doubt("the tracker lists no change since %s, though one was at %s", t.query.Since.UTC().Format(time.RFC3339), t.mark.UTC().Format(time.RFC3339))
 	}
-}
-
-func (t *traversal) doubtRange(missing, known int) {
-	t.report.Empty = true
-	t.report.warn("the tracker no longer lists %d of the %d weeks since %s that it listed before: look whether the token still sees everybody", missing, known, t.query.First.First)
 }
 
 // miss notes weeks that were not named, and ends those that were not named before either.

@@ -150,7 +150,7 @@ func TestSuspiciouslyEmptyHoldsTheWatermark(t *testing.T) {
 	s.must(err)
 	all := s.tracker.weeks
 	s.tracker.weeks = map[string]tracker.Week{}
-	for range 3 {
+	for range 2 {
 		report := s.later()
 		if !report.Empty || len(report.Warnings) == 0 {
 			t.Errorf("Empty = %v, warnings %q; want a warning", report.Empty, report.Warnings)
@@ -165,6 +165,24 @@ func TestSuspiciouslyEmptyHoldsTheWatermark(t *testing.T) {
 	s.later()
 	if status, err = s.engine.Status(s.now); err != nil || !status.Empty.IsZero() {
 		t.Errorf("once it lists again: empty since %s, %v; want never", status.Empty, err)
+	}
+}
+
+func TestSuspicionEndsAfterThreeDays(t *testing.T) {
+	s := wholeScene(t, 2)
+	s.tracker.weeks = map[string]tracker.Week{}
+	for range 6 {
+		s.later()
+	}
+	for _, id := range []string{"m1", "m2"} {
+		if item := s.weekItem(id); item == nil || item.Kind != state.Withdrawn {
+			t.Errorf("%s: item %v, want one of kind withdrawn", id, item)
+		}
+	}
+	status, err := s.engine.Status(s.now)
+	s.must(err)
+	if status.Empty.IsZero() {
+		t.Error("status no longer says that the tracker is suspiciously empty")
 	}
 }
 

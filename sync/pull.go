@@ -41,7 +41,7 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 	if now.Before(standing.Parked) {
 		return fmt.Errorf("tracker: parked until %s, as it asked", standing.Parked.In(e.rules.Location).Format(time.RFC3339))
 	}
-	t := traversal{Engine: e, query: query, mark: mark, report: report, announced: map[string]bool{}}
+	t := traversal{Engine: e, query: query, mark: mark, report: report, announced: map[string]bool{}, emptySince: standing.Empty}
 	if t.missing, err = e.store.Missing(e.channel); err != nil {
 		return err
 	}
@@ -70,7 +70,10 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 	e.faults.Hit("watermark-moved")
 	return e.store.ChangeStanding(e.channel, now, func(st *state.Standing) {
 		st.Rules = e.rules.fingerprint()
-		st.Empty, st.Parked = time.Time{}, time.Time{}
+		st.Parked = time.Time{}
+		if !t.suspicious {
+			st.Empty = time.Time{}
+		}
 		if reread {
 			st.Reread = now
 		}
@@ -157,6 +160,9 @@ type traversal struct {
 
 	missing map[state.Place]time.Time // weeks that earlier readings did not name
 	named   map[string]bool           // ids of the reading under way
+
+	emptySince time.Time // since when the tracker has been listing suspiciously little; zero: it has not
+	suspicious bool      // it does now
 }
 
 // run takes in every page, and then looks for what no page named.

@@ -1,4 +1,4 @@
-package trackertest
+package trackertest_test
 
 import (
 	"context"
@@ -16,9 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/internal/histories"
 	"tidemark/internal/remote"
 	"tidemark/sync/civil"
 	"tidemark/sync/tracker"
+	"tidemark/sync/tracker/trackertest"
 )
 
 // plain is a tracker for a vendor of our own making, as simple as one can be that passes the suite.
@@ -62,10 +64,10 @@ type plainList struct {
 
 const plainToken = "plain-secret-token"
 
-func plainDialect() Dialect {
-	return Dialect{
+func plainDialect() trackertest.Dialect {
+	return trackertest.Dialect{
 		Handler: plainHandler, Token: plainToken, Approval: []string{"state"}, Lists: "/sheets",
-		New: func(t testing.TB, net *remote.Network, base, token string) Tracker {
+		New: func(t testing.TB, net *remote.Network, base, token string) trackertest.Tracker {
 			header := http.Header{"X-Api-Key": {token}}
 			c, err := net.Client(remote.Account{Vendor: "plain", ID: "plain:1", Base: base, Header: header})
 			if err != nil {
@@ -76,7 +78,7 @@ func plainDialect() Dialect {
 	}
 }
 
-func plainHandler(w *World) http.Handler {
+func plainHandler(w *trackertest.World) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /me", func(rw http.ResponseWriter, r *http.Request) { fmt.Fprint(rw, `{"name":"Boss"}`) })
 	mux.HandleFunc("GET /sheets", func(rw http.ResponseWriter, r *http.Request) { plainPage(rw, r.URL.Query(), w) })
@@ -89,7 +91,7 @@ func plainHandler(w *World) http.Handler {
 	})
 }
 
-func plainPage(rw http.ResponseWriter, q url.Values, w *World) {
+func plainPage(rw http.ResponseWriter, q url.Values, w *trackertest.World) {
 	defer w.Lock()()
 	since, _ := time.Parse(time.RFC3339, q.Get("since"))
 	var all []plainSheet
@@ -98,7 +100,7 @@ func plainPage(rw http.ResponseWriter, q url.Values, w *World) {
 		for _, e := range s.Entries {
 			ref := func(r tracker.Ref) plainRef { return plainRef{remote.ID(r.ID), r.Name} }
 			id := remote.ID(strconv.FormatInt(e.Number, 10))
-			one.Entries = append(one.Entries, plainEntry{plainDialect().see(e), id, ref(e.Client), ref(e.Project), ref(e.Task), e.Open})
+			one.Entries = append(one.Entries, plainEntry{plainSee(e), id, ref(e.Client), ref(e.Project), ref(e.Task), e.Open})
 			one.Changed = later(one.Changed, e.Updated)
 		}
 		if !one.Changed.Before(since) {
@@ -106,8 +108,14 @@ func plainPage(rw http.ResponseWriter, q url.Values, w *World) {
 		}
 	}
 	number, _ := strconv.Atoi(q.Get("page"))
-	page, last := Page(all, number, w.Size(50))
+	page, last := trackertest.Page(all, number, w.Size(50))
 	_ = json.NewEncoder(rw).Encode(plainList{page, !last})
+}
+
+func plainSee(e *trackertest.Entry) tracker.Entry {
+	return tracker.Entry{
+		Date: e.Date, Seconds: e.Seconds, Billable: e.Billable, Running: e.Running, Elsewhere: e.Invoiced, Note: e.Note, Rate: e.Rate, Currency: e.Currency,
+	}
 }
 
 func later(a, b time.Time) time.Time {
@@ -212,4 +220,6 @@ func TestSuiteFailsForABrokenTracker(t *testing.T) {
 	}
 }
 
-func TestSuitePassesForAGoodTracker(t *testing.T) { Test(t, plainDialect()) }
+func TestSuitePassesForAGoodTracker(t *testing.T) { trackertest.Test(t, plainDialect()) }
+
+func TestEngineLivesThroughHistoriesOfAGoodTracker(t *testing.T) { histories.Run(t, plainDialect()) }
