@@ -39,6 +39,7 @@ type Standing struct {
 	Reread   time.Time  `json:"reread,omitzero"`   // when the last weeks were read whether they had changed or not
 	Empty    time.Time  `json:"empty,omitzero"`    // since when the tracker has been listing suspiciously little
 	Parked   time.Time  `json:"parked,omitzero"`   // until when the tracker asked to be left alone
+	Paused   time.Time  `json:"paused,omitzero"`   // until when the accounting system did
 	Rules    string     `json:"rules,omitempty"`   // fingerprint of the settings under which groups were made
 }
 

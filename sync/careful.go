@@ -16,13 +16,7 @@ import (
 // was billed before. What is found is adopted. What is not found may be created in a first run, and
 // waits for a person after a rebuild. It returns what may be created now.
 func (p *poster) lookFirst(ctx context.Context, tasks []*task) (free []*task, found bool, err error) {
-	results := p.each(ctx, tasks, func(ctx context.Context, t *task) (r result) {
-		var err error
-		if t.found, err = p.books.Find(ctx, t.op.Frozen.Invoice.Reference); err != nil {
-			r.err = fmt.Errorf("look-up: %w", err)
-		}
-		return r
-	})
+	results := p.each(ctx, tasks, func(ctx context.Context, t *task) result { return p.peek(ctx, t, t.op.Frozen.Invoice.Reference) })
 	var known, unknown []*task
 	for _, r := range results {
 		switch {
@@ -52,6 +46,18 @@ func (p *poster) lookFirst(ctx context.Context, tasks []*task) (free []*task, fo
 	return free, len(known) > 0, err
 }
 
+// peek looks up what bears a reference before anything is claimed.
+func (p *poster) peek(ctx context.Context, t *task, reference string) (r result) {
+	if r.err = ctx.Err(); r.err != nil {
+		return r
+	}
+	var err error
+	if t.found, err = p.books.Find(ctx, reference); err != nil {
+		r.err = fmt.Errorf("look-up: %w", err)
+	}
+	return r
+}
+
 // peekAll looks up, while the state may not know what was billed before, the groups that nothing would be
 // created for: those that wait, and those of which nothing is approved any more. What is found is adopted if
 // it is what the group holds, and a person's otherwise: later nobody would look.
@@ -62,13 +68,7 @@ func (p *poster) peekAll(ctx context.Context, tasks []*task) (found bool, err er
 	tasks = slices.DeleteFunc(tasks, func(t *task) bool {
 		return t.sit.Group.Operations > 0 || (t.decision.Do == Finish && len(t.kase.Content.Entries) > 0)
 	})
-	results := p.each(ctx, tasks, func(ctx context.Context, t *task) (r result) {
-		var err error
-		if t.found, err = p.books.Find(ctx, t.reference()); err != nil {
-			r.err = fmt.Errorf("look-up: %w", err)
-		}
-		return r
-	})
+	results := p.each(ctx, tasks, func(ctx context.Context, t *task) result { return p.peek(ctx, t, t.reference()) })
 	var known []*task
 	for _, r := range results {
 		r.task.peeked = r.err != nil || len(r.task.found) > 0

@@ -152,10 +152,18 @@ func (p *poster) each(ctx context.Context, tasks []*task, do func(ctx context.Co
 		group.Go(func() error {
 			results[i] = do(ctx, t)
 			results[i].task = t
+			if errors.Is(results[i].err, accounting.ErrPaused) {
+				p.pause(results[i].err)
+			}
 			return nil
 		})
 	}
 	_ = group.Wait() // the functions return no errors
+	for _, r := range results {
+		if p.paused == nil && errors.Is(r.err, accounting.ErrPaused) {
+			p.paused = r.err
+		}
+	}
 	return results
 }
 
@@ -196,10 +204,17 @@ func (p *poster) finish(results []result) error {
 	return p.conclude(cs)
 }
 
+// fail notes an error of one group. That the system takes nothing for now is said once, and what was broken
+// off because of it has not failed.
 func (p *poster) fail(r result) {
+	p.open = true
+	paused := errors.Is(r.err, accounting.ErrPaused)
+	if p.paused != nil && (errors.Is(r.err, context.Canceled) || paused && p.said) {
+		return
+	}
+	p.said = p.said || paused
 	p.report.Failed++
 	p.errs = append(p.errs, fmt.Errorf("%s: %w", r.task.reference(), r.err))
-	p.open = true
 }
 
 func (p *poster) made(r result) {

@@ -141,6 +141,7 @@ const (
 	lostRequest peerFault = "request lost" // no effect, the caller gets an error that says nothing
 	refusedNow  peerFault = "not sent"     // no effect, and the caller knows
 	rejected    peerFault = "rejected"
+	pausedAfter peerFault = "401 after the effect"
 )
 
 // peerBooks is an accounting system in memory that guards its drafts.
@@ -266,14 +267,18 @@ func before(f peerFault) error {
 		return fmt.Errorf("%w: connection refused", accounting.ErrNotSent)
 	case rejected:
 		return fmt.Errorf("%w: The period is locked.", accounting.ErrRejected)
-	case lostReply:
+	case lostReply, pausedAfter:
 	}
 	return nil
 }
 
 func after(f peerFault) error {
-	if f == lostReply {
+	switch f {
+	case lostReply:
 		return errors.New("connection reset")
+	case pausedAfter:
+		return pausedError{}
+	case lostRequest, refusedNow, rejected:
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package sync
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -39,6 +40,9 @@ type poster struct {
 	lost     int  // groups that wait for a person since they were not found
 	open     bool // something has to be looked up again before the mode can end
 	errs     []error
+	pause    context.CancelCauseFunc // ends the post: the accounting system takes nothing for now
+	paused   error                   // why
+	said     bool                    // among errs
 }
 
 // rounds is how often a group is decided in one post at most: what one round finds out decides the next.
@@ -46,9 +50,14 @@ const rounds = 4
 
 // post decides every due group and does what was decided. Whole says that the pull before it ended well.
 func (e *Engine) post(ctx context.Context, clock state.Clock, within scope, whole bool, report *Report) error {
-	p := &poster{Engine: e, clock: clock, scope: within, report: report}
+	ctx, pause := context.WithCancelCause(ctx)
+	defer pause(nil)
+	p := &poster{Engine: e, clock: clock, scope: within, report: report, pause: pause}
 	if err := p.load(); err != nil {
 		return err
+	}
+	if clock.Now.Before(p.standing.Paused) {
+		return fmt.Errorf("accounting: parked until %s, as it asked", p.standing.Paused.In(e.rules.Location).Format(time.RFC3339))
 	}
 	if err := p.reopenWeeks(); err != nil {
 		return err
@@ -59,9 +68,12 @@ func (e *Engine) post(ctx context.Context, clock state.Clock, within scope, whol
 		if err != nil {
 			return errors.Join(append(p.errs, err)...)
 		}
-		if !again {
+		if !again || ctx.Err() != nil {
 			break
 		}
+	}
+	if p.paused != nil {
+		return errors.Join(append(p.errs, p.park())...)
 	}
 	if err := errors.Join(p.errs...); err != nil || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
@@ -70,6 +82,24 @@ func (e *Engine) post(ctx context.Context, clock state.Clock, within scope, whol
 		return errors.Join(p.endLost(), p.endMode())
 	}
 	return nil
+}
+
+// park remembers until when the accounting system takes nothing, also for the next process.
+func (p *poster) park() error {
+	until := parkedUntil(p.paused)
+	if !until.After(p.clock.Now) {
+		return nil
+	}
+	return p.store.ChangeStanding(p.channel, p.clock.Now, func(st *state.Standing) { st.Paused = until })
+}
+
+// parkedUntil returns when whoever gave an error may be asked again; zero if it does not say.
+func parkedUntil(err error) time.Time {
+	var parked interface{ ParkedUntil() time.Time }
+	if errors.As(err, &parked) {
+		return parked.ParkedUntil()
+	}
+	return time.Time{}
 }
 
 // load reads what is the same for all groups.

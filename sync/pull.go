@@ -83,11 +83,11 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 
 // park remembers until when a tracker asked to be left alone, also for the next process.
 func (e *Engine) park(err error, now time.Time) error {
-	var parked interface{ ParkedUntil() time.Time }
-	if !errors.As(err, &parked) || !parked.ParkedUntil().After(now) {
+	until := parkedUntil(err)
+	if !until.After(now) {
 		return err
 	}
-	return errors.Join(err, e.store.ChangeStanding(e.channel, now, func(st *state.Standing) { st.Parked = parked.ParkedUntil() }))
+	return errors.Join(err, e.store.ChangeStanding(e.channel, now, func(st *state.Standing) { st.Parked = until }))
 }
 
 // doubt remembers since when the tracker has been listing suspiciously little.

@@ -104,6 +104,7 @@ type Status struct {
 	Unread    int             `json:"unread"`
 	Empty     time.Time       `json:"suspiciouslyEmpty,omitzero"` // since when the tracker has been listing suspiciously little
 	Parked    time.Time       `json:"parkedUntil,omitzero"`       // until when the tracker asked to be left alone
+	Paused    time.Time       `json:"pausedUntil,omitzero"`       // until when the accounting system did
 	Horizon   string          `json:"horizon,omitempty"`          // how far back is read what no change feed names
 }
 
@@ -117,6 +118,9 @@ func (e *Engine) Status(now time.Time) (s Status, err error) {
 	s.Mode, s.Empty = standing.Mode, standing.Empty
 	if standing.Parked.After(now) {
 		s.Parked = standing.Parked
+	}
+	if standing.Paused.After(now) {
+		s.Paused = standing.Paused
 	}
 	if s.Last, err = e.store.Heartbeat(e.channel); err != nil {
 		return s, err

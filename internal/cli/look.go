@@ -121,6 +121,9 @@ func (a *app) showStatus(s statusRow, zone *time.Location) {
 	if !s.Parked.IsZero() {
 		line("parked", "until "+when(s.Parked, zone)+", as the tracker asked")
 	}
+	if !s.Paused.IsZero() {
+		line("parked", "until "+when(s.Paused, zone)+", as the accounting system asked")
+	}
 	line("due", many(s.Due, "group"))
 	if s.Unread > 0 {
 		line("unread", many(s.Unread, "record"))

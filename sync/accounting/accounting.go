@@ -133,6 +133,8 @@ type Traits struct {
 }
 
 // Errors of a create or an update. Any other error leaves the outcome unknown.
+//
+// An error that is [ErrPaused] as well may have a method ParkedUntil() time.Time: nothing is sent before then.
 var (
 	// ErrRejected means that the system understood the request and refused it; nothing was written.
 	// Sending it again cannot succeed: a person has to look. The error text is the system's own sentence.
@@ -142,6 +144,10 @@ var (
 	ErrNotSent = errors.New("not sent")
 	// ErrTouched means that an update was refused since the draft is no longer as it was read. Nothing was written.
 	ErrTouched = errors.New("no longer the draft that we left")
+	// ErrPaused means that the system takes nothing from us for now, whatever it is: the sign-in has ended, a
+	// limit of the plan is reached, a quota is spent. The rest of what is due waits. Whether this very request
+	// had an effect is told by what else the error is.
+	ErrPaused = errors.New("paused")
 	// ErrAbsent means that a look-up by id found nothing.
 	ErrAbsent = errors.New("no such invoice")
 )
