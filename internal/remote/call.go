@@ -24,6 +24,7 @@ type Request struct {
 	Body   []byte
 	// Repeatable: doing it twice is harmless. It reads only, or the other side honours the key that it bears.
 	Repeatable bool
+	ReadOnly   bool // it has no effect, whatever its method; a GET never has
 }
 
 // Answer is what came back, whole.
@@ -59,7 +60,10 @@ type call struct {
 // Do sends a request. The error is an [*Error]; an answer outside of 2xx is one.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	if r.Method == "" {
-		r.Method, r.Repeatable = http.MethodGet, true
+		r.Method = http.MethodGet
+	}
+	if r.ReadOnly = r.ReadOnly || r.Method == http.MethodGet; r.ReadOnly {
+		r.Repeatable = true
 	}
 	k := &call{Request: r, ctx: ctx, client: c}
 	target, err := c.target(r)

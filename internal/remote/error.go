@@ -72,7 +72,7 @@ func (c *call) outcome(err error) error {
 	switch {
 	case c.ctx.Err() != nil && (err != nil || c.answer.Status == 0):
 		e.Kind, e.Cause = Stopped, c.ctx.Err()
-		if c.sent && !c.Repeatable {
+		if c.sent && !c.ReadOnly {
 			e.Kind = Unknown
 		}
 	case errors.Is(err, errElsewhere):
@@ -91,9 +91,9 @@ func (c *call) outcome(err error) error {
 // lost says what an attempt means that got no whole answer.
 func (c *call) lost(err error) Kind {
 	switch {
-	case errors.Is(err, errTooLarge) && c.Repeatable:
+	case errors.Is(err, errTooLarge) && c.ReadOnly:
 		return Malformed
-	case c.Repeatable || !c.sent:
+	case c.ReadOnly || !c.sent:
 		return Unavailable
 	}
 	return Unknown
@@ -110,11 +110,11 @@ func (c *call) kind() Kind {
 		return NotFound
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && !c.until.IsZero():
 		return Limited
-	case status >= 300 && status < 400 && c.Repeatable:
+	case status >= 300 && status < 400 && c.ReadOnly:
 		return Moved
 	case status != http.StatusRequestTimeout && status != http.StatusTooEarly && status >= 400 && status < 500:
 		return Rejected
-	case c.Repeatable:
+	case c.ReadOnly:
 		return Unavailable
 	}
 	return Unknown

@@ -23,7 +23,7 @@ func (c *Client) Search(ctx context.Context, path string, query url.Values, aske
 	if err != nil {
 		return Answer{}, fmt.Errorf("%s: POST %s: %w", c.Vendor, path, err)
 	}
-	return c.decoded(ctx, Request{Method: http.MethodPost, Path: path, Query: query, Body: body, Repeatable: true}, into)
+	return c.decoded(ctx, Request{Method: http.MethodPost, Path: path, Query: query, Body: body, ReadOnly: true}, into)
 }
 
 func (c *Client) decoded(ctx context.Context, r Request, into any) (Answer, error) {
@@ -38,6 +38,16 @@ func (c *Client) decoded(ctx context.Context, r Request, into any) (Answer, erro
 		return answer, c.Misread(r.Method+" "+r.Path, errors.New(c.hide.Replace(err.Error())))
 	}
 	return answer, nil
+}
+
+// Send does a request that may write, and reads its answer into a value. An answer that cannot be read leaves
+// the outcome unknown, unless the request only reads.
+func (c *Client) Send(ctx context.Context, r Request, into any) (Answer, error) {
+	answer, err := c.decoded(ctx, r, into)
+	if e, is := errors.AsType[*Error](err); is && e.Kind == Malformed && !r.ReadOnly && r.Method != http.MethodGet {
+		e.Kind = Unknown
+	}
+	return answer, err
 }
 
 // Misread is the error of an answer that is not what it should be. Asked names the method and path, or the

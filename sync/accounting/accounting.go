@@ -130,6 +130,22 @@ type Traits struct {
 	SettleAfter   time.Duration // how long after an attempt ended its effect may still appear
 	Authoritative bool          // a look-up sees every document in every state
 	GuardsDrafts  bool          // it refuses to change what is no longer the draft that we read
+	Limits        Limits
+}
+
+// Access is what a system tells of itself to whoever signs in, for a person to check.
+type Access struct {
+	User    string   // whom the sign-in belongs to; empty where the system does not tell
+	Account string   // what it was let into
+	Plan    string   // empty where the system does not tell
+	Makes   string   // what is made there: draft invoices, or what stands for them
+	Notes   []string // what is missing or odd, with the cure
+}
+
+// Party is a customer as the system has it, for a person who maps clients to customers.
+type Party struct {
+	ID   string
+	Name string
 }
 
 // Errors of a create or an update. Any other error leaves the outcome unknown.
