@@ -53,7 +53,8 @@ type call struct {
 	ctx    context.Context
 	client *Client
 	answer Answer
-	sent   bool      // something may have reached the other side
+	sent   bool      // the last attempt may have reached the other side
+	done   bool      // an attempt before the last one may have had its effect
 	until  time.Time // the answer asked to wait until then
 }
 
@@ -201,9 +202,6 @@ func (c *call) again(ctx context.Context, resp *http.Response, err error) (bool,
 
 func (c *call) againAfter(ctx context.Context, err error) (bool, error) {
 	c.answer = Answer{}
-	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
-		c.sent = false
-	}
 	if errors.Is(err, errElsewhere) || errors.Is(err, errTooLarge) || c.sent && !c.Repeatable {
 		return false, err
 	}
@@ -246,14 +244,31 @@ type attempts struct{ *call }
 // RoundTrip sends once.
 func (a attempts) RoundTrip(req *http.Request) (*http.Response, error) {
 	began := time.Now()
-	a.sent = true
+	a.done = a.done || a.sent
 	resp, err := a.client.network.options.Transport.RoundTrip(req)
+	a.sent = mayHaveEffect(resp, err)
 	s := Sample{Account: a.client.ID, Host: req.URL.Host, Method: req.Method, Took: time.Since(began)}
 	if resp != nil {
 		s.Status = resp.StatusCode
 	}
 	a.client.tell(req, s, err)
 	return resp, err
+}
+
+// mayHaveEffect reports whether an attempt may have done what it asked for: not one that never left, and not
+// one that was answered with a refusal.
+func mayHaveEffect(resp *http.Response, err error) bool {
+	if err != nil {
+		dial, is := errors.AsType[*net.OpError](err)
+		return !is || dial.Op != "dial"
+	}
+	switch status := resp.StatusCode; {
+	case status == http.StatusServiceUnavailable:
+		return asked(resp.Header, time.Now()).IsZero()
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
+		return true
+	}
+	return resp.StatusCode < 400 || resp.StatusCode >= 500
 }
 
 // decodable returns why an answer cannot be the JSON that was asked for; nil if it can.

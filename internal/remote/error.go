@@ -85,6 +85,9 @@ func (c *call) outcome(err error) error {
 		e.Status, e.Kind, e.Text = c.answer.Status, c.kind(), c.sentence()
 		e.Until = c.until
 	}
+	if c.done && !c.ReadOnly {
+		e.Kind = Unknown // Whatever the last attempt came to, one before it may have had its effect.
+	}
 	return e
 }
 

@@ -45,3 +45,26 @@ func TestQuotaParksTheAccount(t *testing.T) {
 		}
 	})
 }
+
+func TestRepeatedWriteIsUnknownWhateverItsLastAttemptCameTo(t *testing.T) {
+	for _, last := range []int{400, 404, 409, 429, 500} {
+		synctest.Test(t, func(t *testing.T) {
+			sent := 0
+			transport := remotetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if sent++; sent == 1 {
+					remotetest.Status(500).Answer(w, r)
+					return
+				}
+				remotetest.Status(last).Answer(w, r)
+			}))
+			c, err := remote.New(remote.Options{Transport: transport}).Client(remote.Account{Vendor: "v", ID: "1", Base: remotetest.Base})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.Send(t.Context(), remote.Request{Method: "PUT", Path: "/x", Body: []byte("{}"), Repeatable: true}, new(any))
+			if !errors.Is(err, remote.Unknown) {
+				t.Errorf("500 and then %d: %v, want outcome unknown", last, err)
+			}
+		})
+	}
+}
