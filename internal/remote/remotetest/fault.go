@@ -2,6 +2,7 @@ package remotetest
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 )
 
@@ -16,6 +17,7 @@ const (
 	Short   Fault = "a connection that breaks in the body"
 	Reset   Fault = "a connection that breaks before the answer"
 	Silence Fault = "no answer at all"
+	Quota   Fault = "a quota that is spent for the day"
 )
 
 // Status returns the fault of an answer with this status.
@@ -39,7 +41,11 @@ func (f Fault) Answer(w http.ResponseWriter, r *http.Request) {
 	case Reset:
 		panic(http.ErrAbortHandler)
 	case Silence:
+		_, _ = io.Copy(io.Discard, r.Body) // Only then does the server notice that the client hung up.
 		<-r.Context().Done()
+	case Quota:
+		w.Header().Set("Retry-After", "66975")
+		w.WriteHeader(http.StatusTooManyRequests)
 	default:
 		if _, err := fmt.Sscan(string(f), &code); err != nil {
 			panic(err)
