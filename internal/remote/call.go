@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -56,6 +57,9 @@ type call struct {
 	sent   bool      // the last attempt may have reached the other side
 	done   bool      // an attempt before the last one may have had its effect
 	until  time.Time // the answer asked to wait until then
+
+	authorization string            // of this call, where it changes
+	hide          *strings.Replacer // what hides it; nil: there is none
 }
 
 // Do sends a request. The error is an [*Error]; an answer outside of 2xx is one.
@@ -108,6 +112,9 @@ func (c *call) send(target *url.URL) error {
 		return err
 	}
 	c.dress(req.Header)
+	if err := c.authorize(req.Header); err != nil {
+		return err
+	}
 	req.SetResponseHandler(c.read)
 	sender := retryablehttp.Client{
 		HTTPClient:   c.http(),
@@ -146,6 +153,23 @@ func (c *call) dress(header http.Header) {
 			header[http.CanonicalHeaderKey(name)] = values
 		}
 	}
+}
+
+// authorize adds credentials that change, the same to every attempt of a call: some systems tell repeated keys
+// apart by them.
+func (c *call) authorize(header http.Header) error {
+	if c.client.Authorize == nil {
+		return nil
+	}
+	value, err := c.client.Authorize(c.ctx)
+	if err != nil {
+		return err
+	}
+	header.Set("Authorization", value)
+	c.authorization = value
+	_, bare, _ := strings.Cut(value, " ")
+	c.hide = strings.NewReplacer(value, secret, bare, secret)
+	return nil
 }
 
 // http returns what makes one attempt. A read follows redirects within its host, a write none.

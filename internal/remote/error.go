@@ -40,6 +40,7 @@ type Error struct {
 	Text   string // the vendor's own sentence; may be empty
 	Until  time.Time
 	Cause  error
+	Body   []byte // of the answer, as it came: for the adaptor, never for people
 }
 
 // Error says who was asked what, and what came of it.
@@ -82,7 +83,10 @@ func (c *call) outcome(err error) error {
 	case c.answer.Status >= 200 && c.answer.Status < 300:
 		return nil
 	default:
-		e.Status, e.Kind, e.Text = c.answer.Status, c.kind(), c.sentence()
+		if c.answer.Status == http.StatusUnauthorized && c.client.Refused != nil {
+			c.client.Refused(c.authorization)
+		}
+		e.Status, e.Kind, e.Text, e.Body = c.answer.Status, c.kind(), c.sentence(), c.answer.Body
 		e.Until = c.until
 	}
 	if c.done && !c.ReadOnly {
@@ -128,7 +132,7 @@ func (c *call) plain(err error) error {
 	if around, ok := errors.AsType[*url.Error](err); ok {
 		err = around.Err
 	}
-	return &hidden{c.client.hide.Replace(err.Error()), err}
+	return &hidden{c.clear(err.Error()), err}
 }
 
 // hidden is an error whose text was cleared of secrets.
@@ -150,7 +154,16 @@ func (c *call) sentence() string {
 	if json.Unmarshal(c.answer.Body, &said) == nil {
 		text = spoken(said, 0)
 	}
-	return short(c.client.hide.Replace(text))
+	return Short(c.clear(text))
+}
+
+// clear takes the secrets out of a text.
+func (c *call) clear(text string) string {
+	text = c.client.hide.Replace(text)
+	if c.hide != nil {
+		text = c.hide.Replace(text)
+	}
+	return text
 }
 
 // spoken finds the sentence in the shapes in which vendors wrap it.
@@ -174,8 +187,8 @@ func spoken(said any, depth int) string {
 	return ""
 }
 
-// short makes one line of at most 300 characters.
-func short(text string) string {
+// Short makes one line of at most 300 characters of what a vendor says.
+func Short(text string) string {
 	clean := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '

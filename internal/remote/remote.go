@@ -6,6 +6,7 @@
 package remote
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -85,6 +86,10 @@ type Account struct {
 	Base      string        // URL that paths are relative to
 	Header    http.Header   // sent with every request, and to no other host: credentials
 	Secrets   []string      // never shown, wherever they turn up
+	// Authorize returns the Authorization header of an attempt, for credentials that change; nil: Header has
+	// them. Refused is told of one that was answered with 401; nil: nobody is.
+	Authorize func(ctx context.Context) (string, error)
+	Refused   func(authorization string)
 	PerSecond float64       // requests; zero: 5
 	AtOnce    int           // requests under way; zero: 4
 	Timeout   time.Duration // of one attempt; zero: a minute

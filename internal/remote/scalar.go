@@ -49,5 +49,5 @@ func (t *Time) UnmarshalJSON(data []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is not a time", short(text))
+	return fmt.Errorf("%q is not a time", Short(text))
 }
