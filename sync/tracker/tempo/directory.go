@@ -1,0 +1,174 @@
+package tempo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"tidemark/internal/remote"
+	"tidemark/sync/tracker"
+)
+
+// atOnce is how many issues or users Jira is asked for at once, and most is how many are remembered.
+const (
+	atOnce = 100
+	most   = 20_000
+)
+
+// directory is what was looked up during one reading. The next one asks again: names and accounts change.
+type directory struct {
+	issues   map[remote.ID]issue // without a project: it cannot be read
+	members  map[string]string
+	accounts map[string]account // by key, and by address; nil: not read yet
+	defaults map[remote.ID]string
+}
+
+func newDirectory() directory {
+	return directory{issues: map[remote.ID]issue{}, members: map[string]string{}, defaults: map[remote.ID]string{}}
+}
+
+// learnIssues asks Jira for the issues of worklogs that are not known yet.
+func (d *directory) learnIssues(ctx context.Context, jira *remote.Client, logs []worklog) error {
+	if len(d.issues) > most {
+		clear(d.issues)
+	}
+	var ids []string
+	for _, w := range logs {
+		if _, known := d.issues[w.Issue.ID]; !known && w.Issue.ID != "" {
+			ids = append(ids, string(w.Issue.ID))
+		}
+	}
+	slices.Sort(ids)
+	for some := range slices.Chunk(slices.Compact(ids), atOnce) {
+		var found struct{ Issues []issue }
+		asked := map[string][]string{"issueIdsOrKeys": some, "fields": {"summary", "project"}}
+		_, err := jira.Search(ctx, "/rest/api/3/issue/bulkfetch", nil, asked, &found)
+		if err != nil && !errors.Is(err, remote.NotFound) {
+			return err
+		}
+		for _, i := range found.Issues {
+			d.issues[i.ID] = i
+		}
+		for _, id := range some {
+			if err := d.learnIssue(ctx, jira, remote.ID(id)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// learnIssue asks for an issue that was left out of an answer: it may be gone, hidden, or just late.
+func (d *directory) learnIssue(ctx context.Context, jira *remote.Client, id remote.ID) error {
+	if _, known := d.issues[id]; known {
+		return nil
+	}
+	var one issue
+	_, err := jira.Get(ctx, "/rest/api/3/issue/"+url.PathEscape(string(id)), url.Values{"fields": {"summary,project"}}, &one)
+	if err != nil && !refused(err) {
+		return err
+	}
+	d.issues[id] = one
+	return nil
+}
+
+// learnMembers asks Jira for names. Whom it does not tell stays an id.
+func (d *directory) learnMembers(ctx context.Context, jira *remote.Client, users []string) error {
+	users = slices.DeleteFunc(slices.Clone(users), func(id string) bool { _, known := d.members[id]; return known })
+	for _, id := range users {
+		d.members[id] = id
+	}
+	for some := range slices.Chunk(users, atOnce) {
+		for told := 0; told < len(some); {
+			var page struct {
+				Values []struct {
+					AccountID   remote.ID
+					DisplayName string
+				}
+			}
+			query := url.Values{"accountId": some, "startAt": {strconv.Itoa(told)}, "maxResults": {strconv.Itoa(atOnce)}}
+			if _, err := jira.Get(ctx, "/rest/api/3/user/bulk", query, &page); err != nil && !refused(err) {
+				return err
+			}
+			for _, u := range page.Values {
+				if u.DisplayName != "" {
+					d.members[string(u.AccountID)] = u.DisplayName
+				}
+			}
+			if len(page.Values) == 0 {
+				break
+			}
+			told += len(page.Values)
+		}
+	}
+	return nil
+}
+
+// client returns for whom a worklog was done: the customer of its account, or of the default account of its
+// project. Doubt says what is wrong; nothing where all is well.
+func (r *reading) client(ctx context.Context, w worklog, i issue) (client tracker.Ref, doubt string, err error) {
+	attribute := r.settings.attribute()
+	project := i.Fields.Project
+	if attribute == "" {
+		if project.ID == "" {
+			return tracker.Ref{}, "", nil
+		}
+		return tracker.Ref{ID: "project:" + string(project.ID), Name: project.Name}, "", nil
+	}
+	key := w.attribute(attribute)
+	if key == "" && project.ID != "" {
+		if key, err = r.defaultAccount(ctx, project.ID); err != nil {
+			return tracker.Ref{}, "", err
+		}
+	}
+	if key == "" {
+		return tracker.Ref{}, "", nil
+	}
+	if err := r.learnAccounts(ctx); err != nil {
+		return tracker.Ref{}, "", err
+	}
+	a, known := r.accounts[key]
+	if !known {
+		return tracker.Ref{}, fmt.Sprintf("worklog %s is on the account %q, which Tempo does not list: restore the account, choose another for the worklog, or look whether account_attribute is right", w.ID, key), nil
+	}
+	return a.client(), "", nil
+}
+
+// learnAccounts reads all accounts once. Archived ones are among them: their work was approved before.
+func (r *reading) learnAccounts(ctx context.Context) error {
+	if r.accounts != nil {
+		return nil
+	}
+	asked := map[string][]string{"statuses": {"OPEN", "CLOSED", "ARCHIVED"}}
+	all, err := every(ctx, r, "/4/accounts/search", asked, func(a account) string { return string(a.ID) })
+	if err != nil {
+		return err
+	}
+	r.accounts = map[string]account{}
+	for _, a := range all {
+		r.accounts[a.Key], r.accounts[a.Self] = a, a
+	}
+	return nil
+}
+
+// defaultAccount returns the address of the default account of a project; "" where there is none.
+func (r *reading) defaultAccount(ctx context.Context, project remote.ID) (string, error) {
+	if address, known := r.defaults[project]; known {
+		return address, nil
+	}
+	list, err := ask[link](ctx, r.tempo, "/4/account-links/project/"+url.PathEscape(string(project)), nil, nil)
+	if err != nil && !errors.Is(err, remote.NotFound) {
+		return "", err
+	}
+	address := ""
+	for _, l := range list.Results {
+		if l.Default {
+			address = l.Account.Self
+		}
+	}
+	r.defaults[project] = address
+	return address, nil
+}

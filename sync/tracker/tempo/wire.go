@@ -1,0 +1,291 @@
+package tempo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark/internal/remote"
+	"tidemark/sync/civil"
+	"tidemark/sync/money"
+	"tidemark/sync/tracker"
+)
+
+// list is one page of a list of Tempo.
+type list[T any] struct {
+	Results  []T `json:"results"`
+	Metadata *struct {
+		Next          string `json:"next"`
+		NextPageToken string `json:"nextPageToken"`
+	} `json:"metadata"`
+	clock time.Time
+}
+
+// ask reads one page of a list: with a search where something is asked for.
+func ask[T any](ctx context.Context, c *remote.Client, path string, query url.Values, asked any) (page list[T], err error) {
+	var answer remote.Answer
+	if asked == nil {
+		answer, err = c.Get(ctx, path, query, &page)
+	} else {
+		answer, err = c.Search(ctx, path, query, asked, &page)
+	}
+	page.clock = answer.Clock
+	if err == nil && (page.Results == nil || page.Metadata == nil) {
+		err = c.Misread(path, errors.New("the answer is no list: it has no results or no metadata"))
+	}
+	return page, err
+}
+
+type user struct {
+	AccountID remote.ID `json:"accountId"`
+}
+
+type period struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// The states of an approval.
+const (
+	approved = "APPROVED"
+	inReview = "IN_REVIEW"
+	open     = "OPEN"
+)
+
+type status struct {
+	Key       string      `json:"key"`
+	UpdatedAt remote.Time `json:"updatedAt"`
+}
+
+func (s status) same(other status) bool {
+	return s.Key == other.Key && s.UpdatedAt.Day == other.UpdatedAt.Day && s.UpdatedAt.Equal(other.UpdatedAt.Time)
+}
+
+// state returns what we call a state of Tempo. What was rejected, recalled or reopened is open again.
+func (s status) state() tracker.State {
+	if s.Key == approved {
+		return tracker.Approved
+	}
+	return tracker.Pending
+}
+
+// version is a stamp, unless Tempo tells no more than the day.
+func (s status) version() tracker.Version {
+	if s.UpdatedAt.IsZero() || s.UpdatedAt.Day {
+		return tracker.Version{Kind: tracker.None}
+	}
+	return tracker.Version{Kind: tracker.Stamp, Number: s.UpdatedAt.UnixNano()}
+}
+
+// sheet is a member's timesheet for a period, and what was last seen of its approval.
+type sheet struct {
+	user string
+	days civil.Period
+	seen status
+}
+
+// id is unique within a site, for good. An account id has colons, but no bar.
+func (s sheet) id() string {
+	return s.user + "|" + s.days.First.String() + "|" + s.days.Last.String()
+}
+
+func parseID(id string) (sheet, error) {
+	parts := strings.Split(id, "|")
+	if len(parts) != 3 {
+		return sheet{}, errors.New("not an id of a timesheet")
+	}
+	return newSheet(parts[0], period{parts[1], parts[2]})
+}
+
+func newSheet(user string, p period) (s sheet, err error) {
+	s.user = user
+	if strings.Trim(user, ".") == "" {
+		return s, errors.New("it names no member")
+	}
+	if s.days.First, err = civil.Parse(p.From); err != nil {
+		return s, err
+	}
+	if s.days.Last, err = civil.Parse(p.To); err == nil && s.days.Last.Before(s.days.First) {
+		err = fmt.Errorf("its period ends on %s, before it begins on %s", s.days.Last, s.days.First)
+	}
+	return s, err
+}
+
+// logRow says that something happened to a timesheet.
+type logRow struct {
+	User   user            `json:"user"`
+	Period period          `json:"period"`
+	Status json.RawMessage `json:"status"` // not worth an error: it is read again
+}
+
+func (l logRow) id() string {
+	return string(l.User.AccountID) + "|" + l.Period.From + "|" + l.Period.To
+}
+
+// sheet returns the timesheet of a row. The status counts as seen only where it tells more than the day.
+func (l logRow) sheet() (sheet, error) {
+	s, err := newSheet(string(l.User.AccountID), l.Period)
+	var seen status
+	if json.Unmarshal(l.Status, &seen) == nil && seen.version().Kind == tracker.Stamp {
+		s.seen = seen
+	}
+	return s, err
+}
+
+type approval struct {
+	User   user   `json:"user"`
+	Period period `json:"period"`
+	Status status `json:"status"`
+}
+
+// fault returns why an answer does not say how the approval of a timesheet stands; nil if it does.
+func (a approval) fault(s sheet) error {
+	switch got, err := newSheet(string(a.User.AccountID), a.Period); {
+	case err != nil:
+		return err
+	case got.id() != s.id():
+		return fmt.Errorf("the answer is about %s: look whether Tempo's approval periods were changed", got.id())
+	case a.Status.Key == "":
+		return errors.New("the approval has no state")
+	case !slices.Contains([]string{approved, inReview, open}, a.Status.Key):
+		return fmt.Errorf("the approval is in the state %q, which is unknown", a.Status.Key)
+	}
+	return nil
+}
+
+type worklog struct {
+	ID    remote.ID `json:"tempoWorklogId"`
+	Issue struct {
+		ID remote.ID `json:"id"`
+	} `json:"issue"`
+	Author           user   `json:"author"`
+	StartDate        string `json:"startDate"`
+	TimeSpentSeconds int64  `json:"timeSpentSeconds"`
+	BillableSeconds  *int64 `json:"billableSeconds"`
+	Description      string `json:"description"`
+	Attributes       struct {
+		Values []struct {
+			Key   string `json:"key"`
+			Value any    `json:"value"`
+		} `json:"values"`
+	} `json:"attributes"`
+}
+
+// attribute returns the value of a work attribute; "" where it has none.
+func (w worklog) attribute(key string) string {
+	for _, a := range w.Attributes.Values {
+		if text, is := a.Value.(string); is && a.Key == key {
+			return text
+		}
+	}
+	return ""
+}
+
+type attribute struct {
+	Key  string `json:"key"`
+	Type string `json:"type"`
+}
+
+type account struct {
+	ID       remote.ID `json:"id"`
+	Key      string    `json:"key"`
+	Name     string    `json:"name"`
+	Self     string    `json:"self"`
+	Customer *struct {
+		ID   remote.ID `json:"id"`
+		Name string    `json:"name"`
+	} `json:"customer"`
+}
+
+// client is the customer, or the account itself where it has none. Both count from 1, so one is marked.
+func (a account) client() tracker.Ref {
+	if a.Customer != nil && a.Customer.ID != "" {
+		return tracker.Ref{ID: string(a.Customer.ID), Name: a.Customer.Name}
+	}
+	return tracker.Ref{ID: "account:" + string(a.ID), Name: a.Name}
+}
+
+type link struct {
+	Default bool `json:"default"`
+	Account struct {
+		Self string `json:"self"`
+	} `json:"account"`
+}
+
+// issue is one of Jira's.
+type issue struct {
+	ID     remote.ID `json:"id"`
+	Key    string    `json:"key"`
+	Fields struct {
+		Summary string `json:"summary"`
+		Project struct {
+			ID   remote.ID `json:"id"`
+			Name string    `json:"name"`
+		} `json:"project"`
+	} `json:"fields"`
+}
+
+// week puts a timesheet together.
+func (r *reading) week(ctx context.Context, s sheet, logs []worklog) (tracker.Week, error) {
+	w := tracker.Week{
+		ID: s.id(), Version: s.seen.version(), State: s.seen.state(), Period: s.days,
+		Member: tracker.Ref{ID: s.user, Name: r.members[s.user]}, Changed: s.seen.UpdatedAt.Time,
+	}
+	if w.State == tracker.Approved {
+		w.Approved = w.Changed
+	}
+	var doubts []string
+	for _, log := range logs {
+		e, doubt := r.entry(log)
+		client, more, err := r.client(ctx, log, r.issues[log.Issue.ID])
+		if err != nil {
+			return w, err
+		}
+		e.Client = client
+		w.Entries = append(w.Entries, e)
+		for _, text := range []string{doubt, more} {
+			if text != "" && !slices.Contains(doubts, text) {
+				doubts = append(doubts, text)
+			}
+		}
+	}
+	if len(doubts) > 0 {
+		w.Trouble = &tracker.Trouble{Kind: tracker.Incomplete, Text: strings.Join(doubts, "; ")}
+	}
+	return w, nil
+}
+
+// entry returns what a worklog says without its client, and what is wrong with it.
+func (r *reading) entry(w worklog) (e tracker.Entry, doubt string) {
+	e = tracker.Entry{ID: string(w.ID), Seconds: w.TimeSpentSeconds, Billable: true, Note: w.Description, Currency: money.Currency(r.settings.Currency)}
+	day, err := civil.Parse(w.StartDate)
+	e.Date = day
+	i := r.issues[w.Issue.ID]
+	e.Task.ID = string(w.Issue.ID)
+	if i.Fields.Project.ID != "" {
+		e.Task.Name = strings.TrimSpace(i.Key + " " + i.Fields.Summary)
+		e.Project = tracker.Ref{ID: string(i.Fields.Project.ID), Name: i.Fields.Project.Name}
+	}
+	switch seconds := w.BillableSeconds; {
+	case seconds == nil:
+		doubt = fmt.Sprintf("worklog %s does not say how much of it is billable: save it once more in Tempo with its billable time", w.ID)
+	case *seconds > 0:
+		e.Seconds = *seconds
+	default:
+		e.Billable = false
+	}
+	switch {
+	case err != nil:
+		doubt = fmt.Sprintf("worklog %s has no date that can be read: %v: mend it in Tempo", w.ID, err)
+	case w.TimeSpentSeconds < 0 || w.BillableSeconds != nil && *w.BillableSeconds < 0:
+		doubt = fmt.Sprintf("worklog %s has less than no time: mend it in Tempo", w.ID)
+	case e.Task.ID != "" && e.Project.ID == "":
+		doubt = fmt.Sprintf("issue %s of worklog %s cannot be read in Jira: give the user of the Jira token access to its project, or move the work to another issue if it was deleted", w.Issue.ID, w.ID)
+	}
+	return e, doubt
+}
