@@ -24,7 +24,7 @@ type layer struct {
 
 // layers is the import graph of docs/design.md: imports run one way, from main to civil and money.
 func layers() []layer {
-	adaptor := []string{"config", "internal/fault", "internal/remote", "internal/remote/remotetest", "sync/civil", "sync/money"}
+	adaptor := []string{"config", "internal/fault", "internal/grant", "internal/remote", "internal/remote/remotetest", "sync/civil", "sync/money"}
 	return []layer{
 		{"sync/civil", nil},
 		{"sync/money", nil},
@@ -39,6 +39,7 @@ func layers() []layer {
 		{"systemd", nil},
 		{"internal/fault", nil},
 		{"internal/perf", nil},
+		{"internal/grant", nil},
 		{"internal/remote", nil},
 		{"internal/remote/remotetest", nil},
 		{"internal/histories", []string{
@@ -47,7 +48,7 @@ func layers() []layer {
 		{"daemon", []string{"sync", "state", "sync/tracker", "sync/accounting", "sync/civil", "sync/money", "config", "systemd", "internal/fault"}},
 		{"internal/cli", []string{
 			"daemon", "sync", "state", "config", "systemd", "sync/tracker", "sync/tracker/...", "sync/accounting", "sync/accounting/...",
-			"sync/civil", "sync/money", "internal/fault", "internal/remote",
+			"sync/civil", "sync/money", "internal/fault", "internal/grant", "internal/remote",
 		}},
 		{".", []string{"internal/cli"}},
 	}

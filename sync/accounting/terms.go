@@ -14,6 +14,7 @@ import (
 type Limits struct {
 	Quantity  int32  // decimals of a quantity
 	Price     int32  // decimals of a price
+	Amount    int32  // decimals to which it rounds amounts of every currency; 0: those of the currency
 	Text      int    // characters of a line's text; 0: no limit
 	Forbidden string // characters that no text may hold; each becomes a blank
 }
@@ -30,7 +31,7 @@ var secondsAnHour = decimal.NewFromInt(3600)
 // rounded, it is 1 × amount, with the hours and the rate in the text.
 func (l Line) Terms(c money.Currency, limits Limits) Terms {
 	hours := decimal.NewFromInt(l.Seconds).DivRound(secondsAnHour, limits.Quantity)
-	if !l.Stated && l.Rate.Equal(l.Rate.Round(limits.Price)) && gives(hours.Mul(l.Rate), l.Amount, c) {
+	if !l.Stated && l.Rate.Equal(l.Rate.Round(limits.Price)) && gives(hours.Mul(l.Rate), l.Amount, max(limits.Amount, c.Digits())) {
 		return Terms{hours, l.Rate, limits.text(l.Text, "")}
 	}
 	how := fmt.Sprintf(" (%s h)", decimal.NewFromInt(l.Seconds).DivRound(secondsAnHour, 2).StringFixed(2))
@@ -41,9 +42,9 @@ func (l Line) Terms(c money.Currency, limits Limits) Terms {
 }
 
 // gives reports whether a product is rounded to an amount by everybody: it is nearer to it than half of the
-// minor unit.
-func gives(product, amount decimal.Decimal, c money.Currency) bool {
-	half := decimal.New(5, -c.Digits()-1)
+// last digit.
+func gives(product, amount decimal.Decimal, digits int32) bool {
+	half := decimal.New(5, -digits-1)
 	return product.Sub(amount).Abs().LessThan(half)
 }
 

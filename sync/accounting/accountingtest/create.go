@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -119,7 +120,7 @@ func effectWithoutAnswer(s *scene) {
 		remotetest.Status(500), remotetest.Status(502), remotetest.Status(401), remotetest.Status(408),
 	} {
 		inv := s.invoice(fmt.Sprintf("ts-e%d", i))
-		s.fail("after write", fault, fault, fault, fault, fault, fault)
+		s.fail("after write", slices.Repeat([]remotetest.Fault{fault}, 12)...) // net/http repeats, too.
 		progress := accounting.Progress{}
 		_, err := s.resume(inv.Reference, s.prepare(inv), &progress)
 		s.fail("after write")
@@ -148,7 +149,7 @@ func noEffect(s *scene) {
 		{remotetest.Status(402), []error{accounting.ErrPaused}},
 	} {
 		inv := s.invoice(fmt.Sprintf("ts-n%d", i))
-		s.fail("write", tt.fault, tt.fault, tt.fault, tt.fault, tt.fault, tt.fault, tt.fault, tt.fault)
+		s.fail("write", slices.Repeat([]remotetest.Fault{tt.fault}, 12)...)
 		_, err := s.create(inv)
 		s.fail("write")
 		if !is(err, tt.want...) || is(err, accounting.ErrRejected) {
@@ -217,7 +218,7 @@ func steps(s *scene) {
 		inv := s.invoice(fmt.Sprintf("ts-s%d", broken))
 		req, progress := s.prepare(inv), accounting.Progress{}
 		faults := make([]remotetest.Fault, broken)
-		s.fail("write", append(faults, remotetest.Reset, remotetest.Reset, remotetest.Reset, remotetest.Reset)...)
+		s.fail("write", append(faults, slices.Repeat([]remotetest.Fault{remotetest.Reset}, 12)...)...)
 		if _, err := s.resume(inv.Reference, req, &progress); err == nil {
 			s.Fatalf("Create with a broken step %d: no error", broken+1)
 		}

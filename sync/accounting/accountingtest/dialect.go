@@ -45,7 +45,7 @@ type Dialect struct {
 	// It is empty for one that makes or changes a draft. The suite also asks it about requests that do so, which
 	// Forbidden lists, to see that it can fail.
 	Refuse    func(r *http.Request, body []byte) string
-	Forbidden []Forbidden
+	Forbidden []string // METHOD path body
 	// Currencies are those to try; nil: EUR, JPY and KWD.
 	Currencies []money.Currency
 	// Unauthorised is the status of an answer to a wrong token; zero: 401.
@@ -58,9 +58,4 @@ type Dialect struct {
 	NoFinal bool
 	// Blind: a search does not see what is voided or deleted, which Traits must then not call authoritative.
 	Blind bool
-}
-
-// Forbidden is a request that must never be sent.
-type Forbidden struct {
-	Method, Path, Body string
 }

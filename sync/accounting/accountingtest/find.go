@@ -3,6 +3,7 @@ package accountingtest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,6 +92,7 @@ func findsAmongMany(s *scene) {
 func errorIsNeverAbsent(s *scene) {
 	d := s.put("ts-a", nil)
 	s.settled()
+	id := s.idOf(d)
 	for _, tt := range []struct {
 		fault  remotetest.Fault
 		paused bool
@@ -99,10 +101,7 @@ func errorIsNeverAbsent(s *scene) {
 		{remotetest.Status(500), false}, {remotetest.HTML, false}, {remotetest.Empty, false}, {remotetest.Cut, false},
 		{remotetest.Short, false}, {remotetest.Reset, false}, {remotetest.Silence, false}, {remotetest.Status(400), false},
 	} {
-		all := make([]remotetest.Fault, 20)
-		for i := range all {
-			all[i] = tt.fault
-		}
+		all := slices.Repeat([]remotetest.Fault{tt.fault}, 20)
 		s.fail("read", all...)
 		found, err := s.system.Find(s.Context(), "ts-a")
 		if err == nil || is(err, accounting.ErrPaused) != tt.paused {
@@ -110,7 +109,7 @@ func errorIsNeverAbsent(s *scene) {
 		}
 		s.hidden(err)
 		s.fail("read", all...)
-		if _, err := s.system.Read(s.Context(), s.idOf(d)); err == nil || errors.Is(err, accounting.ErrAbsent) {
+		if _, err := s.system.Read(s.Context(), id); err == nil || errors.Is(err, accounting.ErrAbsent) {
 			s.Errorf("%s: Read = %v, want an error that does not say absent", tt.fault, err)
 		}
 		s.fail("read")
