@@ -81,11 +81,11 @@ func connections() http.RoundTripper {
 
 // Account is one account at a vendor, as its adaptor describes it.
 type Account struct {
-	Vendor    string        // begins each error: clockify
-	ID        string        // clients with the same ID share their limits
-	Base      string        // URL that paths are relative to
-	Header    http.Header   // sent with every request, and to no other host: credentials
-	Secrets   []string      // never shown, wherever they turn up
+	Vendor  string      // begins each error: clockify
+	ID      string      // clients with the same ID share their limits
+	Base    string      // URL that paths are relative to
+	Header  http.Header // sent with every request, and to no other host: credentials
+	Secrets []string    // never shown, wherever they turn up
 	// Authorize returns the Authorization header of an attempt, for credentials that change; nil: Header has
 	// them. Refused is told of one that was answered with 401; nil: nobody is.
 	Authorize func(ctx context.Context) (string, error)
