@@ -82,26 +82,33 @@ func (d *directory) learnMembers(ctx context.Context, jira *remote.Client, users
 		d.members[id] = id
 	}
 	for some := range slices.Chunk(users, atOnce) {
-		for told := 0; told < len(some); {
-			var page struct {
-				Values []struct {
-					AccountID   remote.ID
-					DisplayName string
-				}
+		if err := d.learnNames(ctx, jira, some); err != nil && !refused(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *directory) learnNames(ctx context.Context, jira *remote.Client, users []string) error {
+	for told := 0; told < len(users); {
+		var page struct {
+			Values []struct {
+				AccountID   remote.ID
+				DisplayName string
 			}
-			query := url.Values{"accountId": some, "startAt": {strconv.Itoa(told)}, "maxResults": {strconv.Itoa(atOnce)}}
-			if _, err := jira.Get(ctx, "/rest/api/3/user/bulk", query, &page); err != nil && !refused(err) {
-				return err
+			IsLast bool
+		}
+		query := url.Values{"accountId": users, "startAt": {strconv.Itoa(told)}, "maxResults": {strconv.Itoa(atOnce)}}
+		if _, err := jira.Get(ctx, "/rest/api/3/user/bulk", query, &page); err != nil {
+			return err
+		}
+		for _, u := range page.Values {
+			if u.DisplayName != "" {
+				d.members[string(u.AccountID)] = u.DisplayName
 			}
-			for _, u := range page.Values {
-				if u.DisplayName != "" {
-					d.members[string(u.AccountID)] = u.DisplayName
-				}
-			}
-			if len(page.Values) == 0 {
-				break
-			}
-			told += len(page.Values)
+		}
+		if told += len(page.Values); len(page.Values) == 0 || page.IsLast {
+			break
 		}
 	}
 	return nil

@@ -46,26 +46,20 @@ func (t *Tempo) reading() *reading {
 // announced reads from the log which timesheets are wanted, in order. The page has the rows that cannot be
 // placed.
 func (r *reading) announced(ctx context.Context, q tracker.Query) (page tracker.Page, sheets []sheet, err error) {
-	from, page := since(q)
+	from, note := since(q)
+	if note != "" {
+		page.Notes = []string{note}
+	}
 	asked := map[string]string{"updatedFrom": from.UTC().Format("2006-01-02T15:04:05Z")}
-	known := map[string]sheet{}
 	query := url.Values{"limit": {strconv.Itoa(r.settings.pageSize())}}
+	known := map[string]sheet{}
 	for {
 		list, err := ask[logRow](ctx, r.tempo, logPath, query, asked)
 		if err != nil {
 			return tracker.Page{}, nil, err
 		}
 		page.Clock = list.clock
-		for _, row := range list.Results {
-			s, err := row.sheet()
-			if err != nil {
-				page.Unread = append(page.Unread, tracker.Unread{ID: row.id(), Reason: err.Error()})
-				continue
-			}
-			if old, there := known[s.id()]; wanted(q.First, s.days.First) && (!there || s.seen.UpdatedAt.After(old.seen.UpdatedAt.Time)) {
-				known[s.id()] = s
-			}
-		}
+		page.Unread = append(page.Unread, gather(known, list.Results, q.First)...)
 		next := list.Metadata.NextPageToken
 		if next == "" {
 			return page, slices.SortedFunc(maps.Values(known), inOrder), nil
@@ -77,24 +71,38 @@ func (r *reading) announced(ctx context.Context, q tracker.Query) (page tracker.
 	}
 }
 
-// since returns from when on the log has to be read. Tempo refuses to look back further than two years.
-func since(q tracker.Query) (from time.Time, page tracker.Page) {
-	from = q.Since.Add(-overlap)
+// since returns from when on the log has to be read, and what cannot be read: Tempo refuses to look back
+// further than two years.
+func since(q tracker.Query) (from time.Time, note string) {
+	wanted := q.Since
+	from = wanted.Add(-overlap)
 	if q.Since.IsZero() {
-		from = q.First.First.AddDays(-inAdvance).In(time.UTC)
+		wanted = q.First.First.In(time.UTC)
+		from = wanted.AddDate(0, 0, -inAdvance)
 	}
 	oldest := q.Now.AddDate(-2, 0, 1)
-	if !from.Before(oldest) {
-		return from, page
+	if wanted.Before(oldest) {
+		note = fmt.Sprintf("tempo tells of approvals of the last two years only: what was approved before %s is left out", civil.DateOf(oldest.UTC()))
 	}
-	if q.Since.IsZero() && q.First.First.In(time.UTC).Before(oldest) {
-		page.Notes = []string{fmt.Sprintf("tempo tells of the approvals of the last two years only: timesheets of before %s may be left out", civil.DateOf(oldest.UTC()))}
+	if from.Before(oldest) {
+		from = oldest
 	}
-	return oldest, page
+	return from, note
 }
 
-func wanted(range_ civil.Period, first civil.Date) bool {
-	return !first.Before(range_.First) && (range_.Last.IsZero() || !first.After(range_.Last))
+// gather adds the timesheets of log rows to those that are known, each with the last that the log says of it.
+func gather(known map[string]sheet, rows []logRow, first civil.Period) (unread []tracker.Unread) {
+	for _, row := range rows {
+		s, err := row.sheet()
+		switch old, there := known[s.id()]; {
+		case err != nil:
+			unread = append(unread, tracker.Unread{ID: row.id(), Reason: "tempo: approval log: " + err.Error()})
+		case s.days.First.Before(first.First), !first.Last.IsZero() && s.days.First.After(first.Last):
+		case !there, s.seen.UpdatedAt.After(old.seen.UpdatedAt.Time.Time):
+			known[s.id()] = s
+		}
+	}
+	return unread
 }
 
 func inOrder(a, b sheet) int {
@@ -119,7 +127,8 @@ func batches(sheets []sheet) iter.Seq[[]sheet] {
 
 // page reads timesheets of one period. Those whose approval is not what it was before their worklogs were read
 // are read once more.
-func (r *reading) page(ctx context.Context, batch []sheet) (page tracker.Page, err error) {
+func (r *reading) page(ctx context.Context, batch []sheet) (tracker.Page, error) {
+	var page tracker.Page
 	for range rounds {
 		if len(batch) == 0 {
 			break
@@ -129,13 +138,13 @@ func (r *reading) page(ctx context.Context, batch []sheet) (page tracker.Page, e
 		case refused(refusal) && len(batch) > 1:
 			return r.singly(ctx, batch, refusal)
 		case refusal != nil && !refused(refusal) && !errors.Is(refusal, errMoved):
-			return page, refusal
+			return tracker.Page{}, refusal
 		}
 		var again []sheet
 		for _, s := range batch {
 			steady, err := r.tell(ctx, &page, &s, logs[s.user], refusal)
 			if err != nil {
-				return page, err
+				return tracker.Page{}, err
 			}
 			if !steady {
 				again = append(again, s)
@@ -144,19 +153,19 @@ func (r *reading) page(ctx context.Context, batch []sheet) (page tracker.Page, e
 		batch = again
 	}
 	for _, s := range batch {
-		page.Unread = append(page.Unread, tracker.Unread{ID: s.id(), Reason: "it changed again and again while it was read"})
+		page.Unread = append(page.Unread, tracker.Unread{ID: s.id(), Reason: "tempo: the timesheet changed again and again while it was read"})
 	}
 	page.Clock = r.clock
 	return page, nil
 }
 
-// singly reads timesheets one by one, to find whom Tempo does not let us see. If that is everybody, it is
-// not about a member.
+// singly reads timesheets one by one, to find whose worklogs Tempo refuses. If that is everybody, it is not
+// about a member.
 func (r *reading) singly(ctx context.Context, batch []sheet, refusal error) (all tracker.Page, err error) {
 	for i := range batch {
 		page, err := r.page(ctx, batch[i:i+1])
 		if err != nil {
-			return all, err
+			return tracker.Page{}, err
 		}
 		all.Weeks, all.Unread = append(all.Weeks, page.Weeks...), append(all.Unread, page.Unread...)
 	}
@@ -167,48 +176,39 @@ func (r *reading) singly(ctx context.Context, batch []sheet, refusal error) (all
 	return all, nil
 }
 
-// tell adds a timesheet to the page, if its approval is still what it was before the worklogs were read.
+// tell adds a timesheet to the page, if its approval is still what it was before the worklogs were read. Of a
+// member who is gone it tells nothing.
 func (r *reading) tell(ctx context.Context, page *tracker.Page, s *sheet, logs []worklog, refusal error) (steady bool, err error) {
-	unread := func(reason error) (bool, error) {
-		page.Unread = append(page.Unread, tracker.Unread{ID: s.id(), Reason: reason.Error()})
-		return true, nil
-	}
-	now, err := r.approval(ctx, *s)
+	a, wrong := r.approval(ctx, *s)
 	switch {
-	case errors.Is(err, remote.NotFound):
+	case errors.Is(wrong, remote.NotFound):
 		return true, nil
-	case errors.Is(err, remote.Forbidden), errors.Is(err, remote.Malformed):
-		return unread(err)
-	case err != nil:
-		return false, err
-	case refused(refusal):
-		return unread(refusal)
+	case wrong != nil && !errors.Is(wrong, remote.Forbidden):
+		return false, wrong
+	case wrong == nil && a.fault(*s) != nil:
+		wrong = fmt.Errorf("tempo: %w", a.fault(*s))
+	case wrong == nil && refused(refusal):
+		wrong = refusal
+	}
+	if wrong != nil {
+		page.Unread = append(page.Unread, tracker.Unread{ID: s.id(), Reason: wrong.Error()})
+		return true, nil
 	}
 	before := s.seen
-	s.seen = now
-	if refusal != nil || now.Key == approved && !now.same(before) {
+	s.seen = a.Status
+	if refusal != nil || a.Status.Key == approved && !a.Status.same(before) {
 		return false, nil
 	}
 	week, err := r.week(ctx, *s, logs)
-	if err == nil {
-		page.Weeks = append(page.Weeks, week)
-	}
+	page.Weeks = append(page.Weeks, week)
 	return true, err
 }
 
-// approval reads the approval of a timesheet.
-func (r *reading) approval(ctx context.Context, s sheet) (status, error) {
-	path := "/4/timesheet-approvals/user/" + url.PathEscape(s.user)
-	var a approval
-	answer, err := r.tempo.Get(ctx, path, url.Values{"from": {s.days.First.String()}, "to": {s.days.Last.String()}}, &a)
-	if err != nil {
-		return status{}, err
-	}
+func (r *reading) approval(ctx context.Context, s sheet) (a approval, err error) {
+	query := url.Values{"from": {s.days.First.String()}, "to": {s.days.Last.String()}}
+	answer, err := r.tempo.Get(ctx, "/4/timesheet-approvals/user/"+url.PathEscape(s.user), query, &a)
 	r.clock = answer.Clock
-	if err := a.fault(s); err != nil {
-		return status{}, r.tempo.Misread("GET "+path, err)
-	}
-	return a.Status, nil
+	return a, err
 }
 
 // worklogs reads the worklogs of timesheets of one period, by member.
@@ -243,11 +243,8 @@ func (r *reading) worklogs(ctx context.Context, batch []sheet) (map[string][]wor
 // every reads all pages of a list by offset. Each begins with the last row of the one before, so that a row that
 // vanished meanwhile, and moved all later ones up, is noticed.
 func every[T any](ctx context.Context, r *reading, path string, asked any, id func(T) string) (all []T, err error) {
+	again := 0 // rows of the page before; none where the server's pages have but one
 	for offset := 0; ; offset = len(all) {
-		again := 0
-		if offset > 1 {
-			again = 1
-		}
 		query := url.Values{"offset": {strconv.Itoa(offset - again)}, "limit": {strconv.Itoa(r.settings.pageSize())}}
 		list, err := ask[T](ctx, r.tempo, path, query, asked)
 		if err != nil {
@@ -262,8 +259,6 @@ func every[T any](ctx context.Context, r *reading, path string, asked any, id fu
 		if list.Metadata.Next == "" {
 			return all, nil
 		}
-		if len(all) == offset {
-			return nil, r.tempo.Misread(path, errors.New("a page without rows says that more follow"))
-		}
+		again = min(1, len(rows)-1)
 	}
 }

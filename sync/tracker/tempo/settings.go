@@ -65,14 +65,15 @@ func (s Settings) Validate() error {
 	fault(strings.ContainsAny(s.Site, ":/@ "), "site", "%q is not the name of a site: write it without https:// and without a path", s.Site)
 	fault(s.Token.Reveal() == "", "token", "missing: create one in Tempo under Settings, API Integration")
 	fault(s.Jira.Token.Reveal() == "", "jira.token", "missing: create an API token of an Atlassian account that may browse the projects")
-	fault(s.Jira.User == "" && !s.Jira.Bearer, "jira.user", "missing: the e-mail address of the token's owner, or bearer: true for an OAuth token")
+	fault(s.Jira.User == "" && !s.Jira.Bearer, "jira.user", "missing: write the e-mail address of the token's owner, or bearer: true for an OAuth token")
 	fault(s.Jira.User != "" && s.Jira.Bearer, "jira.user", "a bearer token is sent without a user: take one of the two out")
 	fault(s.PageSize < 0 || s.PageSize > largestPage, "page_size", "%d is not between 1 and %d", s.PageSize, largestPage)
-	fault(s.RequestsPerSecond < 0 || s.RequestsPerSecond > mostPerSecond, "requests_per_second", "%v is more than Tempo allows, %d, or less than nothing", s.RequestsPerSecond, mostPerSecond)
-	for field, base := range map[string]string{"url": s.base(), "jira.url": s.jiraBase()} {
-		if _, err := remote.ParseBase(base); err != nil && s.Site != "" {
-			fault(true, field, "%w", err)
-		}
+	fault(s.RequestsPerSecond < 0 || s.RequestsPerSecond > mostPerSecond, "requests_per_second", "%v is not between 0 and %d, which Tempo allows", s.RequestsPerSecond, mostPerSecond)
+	if _, err := remote.ParseBase(s.base()); err != nil {
+		fault(true, "url", "%w", err)
+	}
+	if _, err := remote.ParseBase(s.jiraBase()); err != nil && s.Jira.URL != "" {
+		fault(true, "jira.url", "%w", err)
 	}
 	return errors.Join(faults...)
 }

@@ -90,7 +90,7 @@ func (t *Tempo) Week(ctx context.Context, id string) (tracker.Week, error) {
 	case err != nil:
 		return tracker.Week{}, err
 	case len(page.Unread) > 0:
-		return tracker.Week{}, fmt.Errorf("tempo: week %s: %s", id, page.Unread[0].Reason)
+		return tracker.Week{}, errors.New(page.Unread[0].Reason)
 	case len(page.Weeks) == 0:
 		return tracker.Week{}, tracker.ErrGone
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"tidemark/config"
+	"tidemark/internal/histories"
 	"tidemark/internal/remote"
 	"tidemark/sync/tracker"
 	"tidemark/sync/tracker/trackertest"
@@ -54,7 +55,7 @@ func see(e tracker.Entry) tracker.Entry {
 		e.Project = tracker.Ref{}
 		return e
 	}
-	e.Task.Name = issueKey(e.Project.ID, e.Task.ID) + " " + e.Task.Name
+	e.Task = tracker.Ref{ID: issueID(e.Project.ID, e.Task.ID), Name: issueKey(e.Project.ID, e.Task.ID) + " " + e.Task.Name}
 	return e
 }
 
@@ -101,5 +102,7 @@ func settings(t testing.TB, lines, token string) (s Settings, err error) {
 func TestConformance(t *testing.T) { trackertest.Test(t, dialect()) }
 
 func TestDescribed(t *testing.T) { trackertest.Described(t, dialect(), "tempo.yaml") }
+
+func TestEngineLivesThroughHistories(t *testing.T) { histories.Run(t, dialect()) }
 
 func BenchmarkWeeks(b *testing.B) { trackertest.Benchmark(b, dialect()) }

@@ -102,13 +102,12 @@ func (v vendor) logs(r *http.Request) (int, any) {
 	}
 	rows := []object{}
 	for _, s := range v.Sheets {
-		if s.Changed.Before(from) {
-			continue
+		if submitted := s.Changed.Add(-time.Second); s.State == tracker.Approved && !submitted.Before(from) {
+			rows = append(rows, record(s, "IN_REVIEW", submitted))
 		}
-		if s.State == tracker.Approved {
-			rows = append(rows, record(s, "IN_REVIEW"))
+		if !s.Changed.Before(from) {
+			rows = append(rows, record(s, key(s), s.Changed))
 		}
-		rows = append(rows, record(s, key(s)))
 	}
 	offset := count(r.URL.Query(), "nextPageToken", 0)
 	if offset > len(rows) {
@@ -134,11 +133,11 @@ func key(s *trackertest.Sheet) string {
 }
 
 // record is what a log row and an approval have in common.
-func record(s *trackertest.Sheet, key string) object {
+func record(s *trackertest.Sheet, key string, at time.Time) object {
 	person := object{"accountId": s.Member.ID, "self": "https://" + site + "/rest/api/2/user?accountId=" + s.Member.ID}
 	return object{
 		"user": person, "reviewer": person, "period": object{"from": s.Period.First, "to": s.Period.Last},
-		"status": object{"key": key, "comment": "please", "actor": person, "updatedAt": s.Changed.Format(time.RFC3339), "requiredSecondsAtSubmit": 144000, "timeSpentSecondsAtSubmit": 3600},
+		"status": object{"key": key, "comment": "please", "actor": person, "updatedAt": at.Format(time.RFC3339), "requiredSecondsAtSubmit": 144000, "timeSpentSecondsAtSubmit": 3600},
 	}
 }
 
@@ -152,7 +151,7 @@ func (v vendor) approval(r *http.Request) (int, any) {
 		return refuse(404, "User is invalid")
 	}
 	link := object{"self": self + r.URL.Path}
-	one := record(s, key(s))
+	one := record(s, key(s), s.Changed)
 	one["self"], one["worklogs"], one["actions"] = link["self"], link, object{"reopen": link}
 	one["requiredSeconds"], one["timeSpentSeconds"] = 144000, 3600
 	return 200, one
@@ -200,8 +199,8 @@ func (v vendor) worklogs(r *http.Request) (int, any) {
 }
 
 func worklogOf(e *trackertest.Entry, author string) object {
-	issue := object{"self": "https://" + site + "/rest/api/2/issue/" + e.Task.ID}
-	if id, err := strconv.ParseInt(e.Task.ID, 10, 64); err == nil {
+	issue := object{"self": "https://" + site + "/rest/api/2/issue/" + issueID(e.Project.ID, e.Task.ID)}
+	if id, err := strconv.ParseInt(issueID(e.Project.ID, e.Task.ID), 10, 64); err == nil {
 		issue["id"] = id
 	}
 	values := []object{{"key": "_Colour_", "value": "green"}}
@@ -249,13 +248,15 @@ func (v vendor) accounts(r *http.Request) (int, any) {
 }
 
 func accountOf(client int, name string) object {
-	address := fmt.Sprintf("%s/accounts/%d", self, client+100_000)
+	address := accountAddress(client + 100_000)
 	return object{
 		"id": client + 100_000, "key": fmt.Sprintf("ACC-%d", client), "name": name + " account", "self": address, "status": "OPEN", "global": false,
 		"lead": object{"accountId": "1", "self": "https://" + site}, "links": object{"self": address + "/links"},
 		"customer": object{"id": client, "key": fmt.Sprintf("C%d", client), "name": name, "self": fmt.Sprintf("%s/customers/%d", self, client)},
 	}
 }
+
+func accountAddress(id int) string { return fmt.Sprintf("%s/accounts/%d", self, id) }
 
 func (v vendor) links(r *http.Request) (int, any) {
 	return 200, object{"self": self + "/account-links/project/" + r.PathValue("id"), "metadata": object{"count": 0}, "results": []object{}}
@@ -288,13 +289,22 @@ func (v vendor) issue(r *http.Request) (int, any) {
 func (v vendor) issueOf(id string) object {
 	for _, s := range v.Sheets {
 		for _, e := range s.Entries {
-			if e.Task.ID == id && e.Project.ID != "" {
+			if issueID(e.Project.ID, e.Task.ID) == id {
 				project := object{"id": e.Project.ID, "key": "P" + e.Project.ID, "name": e.Project.Name}
-				return object{"id": id, "key": issueKey(e.Project.ID, id), "fields": object{"summary": e.Task.Name, "project": project}}
+				return object{"id": id, "key": issueKey(e.Project.ID, e.Task.ID), "fields": object{"summary": e.Task.Name, "project": project}}
 			}
 		}
 	}
 	return nil
+}
+
+// issueID is the id of the issue for a task of a project; "" without a task: Tempo's worklog then has no issue.
+// An issue is of one project in Jira, a task may be of several elsewhere.
+func issueID(project, task string) string {
+	if task == "" {
+		return ""
+	}
+	return project + task
 }
 
 func issueKey(project, id string) string { return "P" + project + "-" + id }

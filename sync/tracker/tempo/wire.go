@@ -2,7 +2,6 @@ package tempo
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -29,16 +28,23 @@ type list[T any] struct {
 // ask reads one page of a list: with a search where something is asked for.
 func ask[T any](ctx context.Context, c *remote.Client, path string, query url.Values, asked any) (page list[T], err error) {
 	var answer remote.Answer
+	method := "POST "
 	if asked == nil {
+		method = "GET "
 		answer, err = c.Get(ctx, path, query, &page)
 	} else {
 		answer, err = c.Search(ctx, path, query, asked, &page)
 	}
 	page.clock = answer.Clock
-	if err == nil && (page.Results == nil || page.Metadata == nil) {
-		err = c.Misread(path, errors.New("the answer is no list: it has no results or no metadata"))
+	switch {
+	case err != nil:
+		return page, err
+	case page.Results == nil || page.Metadata == nil:
+		return page, c.Misread(method+path, errors.New("the answer is no list: it has no results or no metadata"))
+	case len(page.Results) == 0 && page.Metadata.Next+page.Metadata.NextPageToken != "":
+		return page, c.Misread(method+path, errors.New("a page without rows says that more follow"))
 	}
-	return page, err
+	return page, nil
 }
 
 type user struct {
@@ -58,12 +64,24 @@ const (
 )
 
 type status struct {
-	Key       string      `json:"key"`
-	UpdatedAt remote.Time `json:"updatedAt"`
+	Key       string `json:"key"`
+	UpdatedAt moment `json:"updatedAt"`
+}
+
+// moment is a time, or what is wrong with it: that is the fault of one record, and not of its whole list.
+type moment struct {
+	remote.Time
+	wrong error
+}
+
+// UnmarshalJSON never fails.
+func (m *moment) UnmarshalJSON(data []byte) error {
+	m.wrong = m.Time.UnmarshalJSON(data)
+	return nil
 }
 
 func (s status) same(other status) bool {
-	return s.Key == other.Key && s.UpdatedAt.Day == other.UpdatedAt.Day && s.UpdatedAt.Equal(other.UpdatedAt.Time)
+	return s.Key == other.Key && s.UpdatedAt.Day == other.UpdatedAt.Day && s.UpdatedAt.Equal(other.UpdatedAt.Time.Time)
 }
 
 // state returns what we call a state of Tempo. What was rejected, recalled or reopened is open again.
@@ -118,9 +136,9 @@ func newSheet(user string, p period) (s sheet, err error) {
 
 // logRow says that something happened to a timesheet.
 type logRow struct {
-	User   user            `json:"user"`
-	Period period          `json:"period"`
-	Status json.RawMessage `json:"status"` // not worth an error: it is read again
+	User   user   `json:"user"`
+	Period period `json:"period"`
+	Status status `json:"status"`
 }
 
 func (l logRow) id() string {
@@ -130,9 +148,8 @@ func (l logRow) id() string {
 // sheet returns the timesheet of a row. The status counts as seen only where it tells more than the day.
 func (l logRow) sheet() (sheet, error) {
 	s, err := newSheet(string(l.User.AccountID), l.Period)
-	var seen status
-	if json.Unmarshal(l.Status, &seen) == nil && seen.version().Kind == tracker.Stamp {
-		s.seen = seen
+	if l.Status.version().Kind == tracker.Stamp {
+		s.seen = l.Status
 	}
 	return s, err
 }
@@ -154,6 +171,8 @@ func (a approval) fault(s sheet) error {
 		return errors.New("the approval has no state")
 	case !slices.Contains([]string{approved, inReview, open}, a.Status.Key):
 		return fmt.Errorf("the approval is in the state %q, which is unknown", a.Status.Key)
+	case a.Status.UpdatedAt.wrong != nil:
+		return fmt.Errorf("the approval has no time that can be read: %w", a.Status.UpdatedAt.wrong)
 	}
 	return nil
 }
@@ -234,7 +253,7 @@ type issue struct {
 func (r *reading) week(ctx context.Context, s sheet, logs []worklog) (tracker.Week, error) {
 	w := tracker.Week{
 		ID: s.id(), Version: s.seen.version(), State: s.seen.state(), Period: s.days,
-		Member: tracker.Ref{ID: s.user, Name: r.members[s.user]}, Changed: s.seen.UpdatedAt.Time,
+		Member: tracker.Ref{ID: s.user, Name: r.members[s.user]}, Changed: s.seen.UpdatedAt.Time.Time,
 	}
 	if w.State == tracker.Approved {
 		w.Approved = w.Changed
