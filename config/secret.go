@@ -30,6 +30,9 @@ func (s Secret) Reveal() string {
 	return *s.value
 }
 
+// SecretOf returns a secret that does not come out of a config.
+func SecretOf(text string) Secret { return Secret{value: &text} }
+
 // Format hides the secret from every verb.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }
 

@@ -9,7 +9,6 @@ import (
 	"context"
 	"net/http"
 	"testing"
-	"time"
 
 	"tidemark/internal/remote"
 	"tidemark/sync/accounting"
@@ -48,10 +47,6 @@ type Dialect struct {
 	Forbidden []string // METHOD path body
 	// Currencies are those to try; nil: EUR, JPY and KWD.
 	Currencies []money.Currency
-	// Unauthorised is the status of an answer to a wrong token; zero: 401.
-	Unauthorised int
-	// Lag is how old a document is at least that every search sees.
-	Lag time.Duration
 	// NoVoid: nothing can be voided; NoDelete: what is deleted leaves no trace.
 	NoVoid, NoDelete bool
 	// NoFinal: there is no state between a draft and a voided document.
