@@ -127,7 +127,12 @@ func noApproval(s *scene) {
 	if len(s.Approval) == 0 {
 		s.Fatal("the dialect does not say which members tell of approval")
 	}
-	s.mend = func(body any) any { return walk(body, without(s.Approval)) }
+	s.mend = func(body any) any {
+		if _, text := body.(string); text { // An answer that is nothing but a text has no members: it tells by itself.
+			return ""
+		}
+		return walk(body, without(s.Approval))
+	}
 	weeks, _, err := s.read(everything())
 	for _, w := range weeks {
 		if w.State.Approves() {
