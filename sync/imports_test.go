@@ -24,7 +24,7 @@ type layer struct {
 
 // layers is the import graph of docs/design.md: imports run one way, from main to civil and money.
 func layers() []layer {
-	adaptor := []string{"config", "internal/fault", "internal/grant", "internal/remote", "internal/remote/remotetest", "sync/civil", "sync/money"}
+	adaptor := []string{"config", "internal/fault", "internal/grant", "internal/remote", "internal/remote/remotetest", "internal/described", "sync/civil", "sync/money"}
 	return []layer{
 		{"sync/civil", nil},
 		{"sync/money", nil},
@@ -39,6 +39,7 @@ func layers() []layer {
 		{"systemd", nil},
 		{"internal/fault", nil},
 		{"internal/perf", nil},
+		{"internal/described", nil},
 		{"internal/grant", nil},
 		{"internal/remote", nil},
 		{"internal/remote/remotetest", nil},

@@ -47,6 +47,8 @@ type Dialect struct {
 	Forbidden []string // METHOD path body
 	// Currencies are those to try; nil: EUR, JPY and KWD.
 	Currencies []money.Currency
+	// Strip is what paths begin with and the vendor's OpenAPI document leaves out.
+	Strip string
 	// NoVoid: nothing can be voided; NoDelete: what is deleted leaves no trace.
 	NoVoid, NoDelete bool
 	// NoFinal: there is no state between a draft and a voided document.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -100,7 +101,7 @@ func show(d *accountingtest.Document) map[string]any {
 	return map[string]any{
 		"Type": "ACCREC", "InvoiceID": accountingtest.UUID(d.ID), "InvoiceNumber": d.Number, "Reference": d.Reference, "Status": status, "CurrencyCode": string(d.Currency),
 		"SubTotal": json.Number(d.Net().String()), "Total": json.Number(d.Net().Mul(decimal.RequireFromString("1.2")).String()), "UpdatedDateUTC": stamp, "LineAmountTypes": "Exclusive",
-		"DateString": d.Date.String() + "T00:00:00", "Contact": map[string]any{"ContactID": accountingtest.UUID(d.Customer), "Name": "…"}, "LineItems": lines, "HasErrors": false,
+		"Date": fmt.Sprintf("/Date(%d+0000)/", d.Date.In(time.UTC).UnixMilli()), "Contact": map[string]any{"ContactID": accountingtest.UUID(d.Customer), "Name": "…"}, "LineItems": lines, "HasErrors": false,
 	}
 }
 

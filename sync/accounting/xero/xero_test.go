@@ -19,7 +19,7 @@ func (s signed) Refused(string)                            {}
 
 func dialect() accountingtest.Dialect {
 	return accountingtest.Dialect{
-		Handler: handler, Token: token, Customer: accountingtest.UUID, Refuse: refuse,
+		Handler: handler, Token: token, Customer: accountingtest.UUID, Refuse: refuse, Strip: "/api.xro/2.0",
 		Currencies: []money.Currency{"EUR", "JPY", "USD"},
 		New: func(t testing.TB, net *remote.Network, base, token string) accountingtest.System {
 			x, err := xero.New(xero.Settings{Tenant: tenant, ClientID: "app", AccountCode: "200", URL: base + "/api.xro/2.0"}, net, signed(token))
@@ -42,3 +42,7 @@ func dialect() accountingtest.Dialect {
 }
 
 func TestXero(t *testing.T) { accountingtest.Test(t, dialect()) }
+
+func TestXeroAsDescribed(t *testing.T) {
+	accountingtest.Described(t, dialect(), "xero_accounting.yaml")
+}

@@ -49,6 +49,8 @@ type Dialect struct {
 	Zoneless bool
 	// Approval are the members of the vendor's JSON that say whether something is approved.
 	Approval []string
+	// Strip is what paths begin with and the vendor's OpenAPI document leaves out.
+	Strip string
 	// Wire returns what an answer to a path is decoded into, for the benchmark; nil: anything.
 	Wire func(path string) any
 	// Lists is the path of the list that a traversal pages through, as a prefix of the request's path.
