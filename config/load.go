@@ -18,9 +18,9 @@ import (
 const largest = 1 << 20
 
 // Load reads the config at path. Build is called for each sync whose two sections can be read, also beside
-// faults elsewhere, and its faults are reported with the others; it may be nil. The error is a [Faults] with
+// faults elsewhere, with the rest of the config, and its faults are reported with the others; it may be nil. The error is a [Faults] with
 // everything that is wrong, or says why the file could not be read.
-func Load(path string, build func(Sync) error) (*Config, error) {
+func Load(path string, build func(*Config, Sync) error) (*Config, error) {
 	data, err := read(path)
 	if err != nil {
 		return nil, &Faults{[]Fault{{File: path, Message: err.Error()}}}
@@ -38,7 +38,7 @@ func Load(path string, build func(Sync) error) (*Config, error) {
 	errs := []error{(&Faults{d.faults}).orNil()}
 	for _, s := range c.Syncs {
 		if build != nil && s.Tracker.Kind != "" && s.Accounting.Kind != "" {
-			errs = append(errs, build(s))
+			errs = append(errs, build(c, s))
 		}
 	}
 	if err := Join(errs...); err != nil {

@@ -263,7 +263,7 @@ func TestAMarkStandsUnderLettersOfTwoBytes(t *testing.T) {
 
 func TestLoadJoinsTheFaultsOfBuild(t *testing.T) {
 	text := smallest + "    workers: 99\n"
-	_, err := Load(write(t, text), func(s Sync) error { return s.Tracker.Unknown([]string{"folders"}) })
+	_, err := Load(write(t, text), func(_ *Config, s Sync) error { return s.Tracker.Unknown([]string{"folders"}) })
 	got := faultsOf(t, err)
 	if len(got) != 2 || got[0].Line != 6 || got[1].Line != 8 {
 		t.Errorf("faults = %v, want those of lines 6 and 8", err)
@@ -273,7 +273,7 @@ func TestLoadJoinsTheFaultsOfBuild(t *testing.T) {
 func TestLoadBuildsOnlySyncsWithBothKinds(t *testing.T) {
 	text := smallest + "  broken: {schedule: \"@daily\", start: 2026-11-02, tracker: {kind: folder}, accounting: {}}\n"
 	var built []string
-	_, err := Load(write(t, text), func(s Sync) error { built = append(built, s.Name); return nil })
+	_, err := Load(write(t, text), func(_ *Config, s Sync) error { built = append(built, s.Name); return nil })
 	if faultsOf(t, err); !slices.Equal(built, []string{"agency"}) {
 		t.Errorf("built = %v, want agency alone", built)
 	}
@@ -289,7 +289,7 @@ func FuzzLoad(f *testing.F) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := Load(path, func(s Sync) error { return Join(s.Tracker.Decode(&shelf{}), s.Accounting.Decode(&vault{})) })
+		c, err := Load(path, func(_ *Config, s Sync) error { return Join(s.Tracker.Decode(&shelf{}), s.Accounting.Decode(&vault{})) })
 		if (c == nil) != (err != nil) {
 			t.Fatalf("Load = %v, %v; want one of them", c, err)
 		}

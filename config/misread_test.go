@@ -35,7 +35,7 @@ func TestWhatCouldBeMisreadIsRefused(t *testing.T) {
 		{"a range that wraps", in("@daily", "0 0 * * 1,9-7/1"), "is not a schedule"},
 	}
 	for _, tt := range tests {
-		_, err := Load(write(t, tt.text), func(s Sync) error { return s.Tracker.Decode(&vault{}) })
+		_, err := Load(write(t, tt.text), func(_ *Config, s Sync) error { return s.Tracker.Decode(&vault{}) })
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error = %v, want %q", tt.name, err, tt.want)
 		}
@@ -113,7 +113,7 @@ func TestMergesAreRefusedInEveryPlace(t *testing.T) {
 		{"in a mapping of a section", tracker("{kind: folder, taxes: {<<: {A: 1%}}}"), "syncs.agency.tracker.taxes.<<"},
 	}
 	for _, tt := range tests {
-		_, err := Load(write(t, tt.text), func(s Sync) error { return s.Tracker.Decode(&shelf{Account: "given"}) })
+		_, err := Load(write(t, tt.text), func(_ *Config, s Sync) error { return s.Tracker.Decode(&shelf{Account: "given"}) })
 		if f := faultsOf(t, err); len(f) != 1 || f[0].Path != tt.path || !strings.Contains(f[0].Message, "write these settings out") {
 			t.Errorf("%s: faults = %v, want the merge alone, at %s", tt.name, err, tt.path)
 		}

@@ -31,7 +31,7 @@ func decodeTracker(t *testing.T, more string, into any, files ...file) error {
 			t.Fatal(err)
 		}
 	}
-	_, err := Load(path, func(s Sync) error { return s.Tracker.Decode(into) })
+	_, err := Load(path, func(_ *Config, s Sync) error { return s.Tracker.Decode(into) })
 	return err
 }
 

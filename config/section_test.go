@@ -35,7 +35,7 @@ func TestSectionIsDecodedWithItsPathsResolved(t *testing.T) {
 	path := write(t, strings.Replace(smallest, "{kind: folder}",
 		"{kind: folder, account: a, path: ../exports, quiet: 2d, books: [{name: x, path: y}, {path: /z}], taxes: {VAT: 19%}}", 1))
 	var got shelf
-	if _, err := Load(path, func(s Sync) error { return s.Tracker.Decode(&got) }); err != nil {
+	if _, err := Load(path, func(_ *Config, s Sync) error { return s.Tracker.Decode(&got) }); err != nil {
 		t.Fatal(err)
 	}
 	folder := filepath.Dir(path)
@@ -83,7 +83,7 @@ func TestSectionAsksItsSettings(t *testing.T) {
 
 func TestErrorsOfAnAdaptorArePlacedAtItsSection(t *testing.T) {
 	path := write(t, smallest)
-	_, err := Load(path, func(s Sync) error {
+	_, err := Load(path, func(_ *Config, s Sync) error {
 		if err := s.Accounting.Fault(nil); err != nil {
 			t.Errorf("Fault(nil) = %v, want nil", err)
 		}
@@ -96,7 +96,7 @@ func TestErrorsOfAnAdaptorArePlacedAtItsSection(t *testing.T) {
 }
 
 func TestAnUnknownKindIsPlacedAtItsWord(t *testing.T) {
-	_, err := Load(write(t, smallest), func(s Sync) error { return s.Tracker.Unknown([]string{"folders", "clockify"}) })
+	_, err := Load(write(t, smallest), func(_ *Config, s Sync) error { return s.Tracker.Unknown([]string{"folders", "clockify"}) })
 	f := faultsOf(t, err)
 	if len(f) != 1 || f[0].Line != 6 || f[0].Column != 21 || f[0].Message != `unknown kind "folder"; did you mean "folders"?` {
 		t.Errorf("faults = %v, want one at the word folder", err)
@@ -113,7 +113,9 @@ func TestAnErrorOfAFieldIsPlacedAtItsSetting(t *testing.T) {
 	}
 	for _, tt := range tests {
 		cause := errors.New("wrong")
-		_, err := Load(path, func(s Sync) error { return s.Tracker.Fault(fmt.Errorf("folder: %w", FieldError{tt.field, cause})) })
+		_, err := Load(path, func(_ *Config, s Sync) error {
+			return s.Tracker.Fault(fmt.Errorf("folder: %w", FieldError{tt.field, cause}))
+		})
 		f := faultsOf(t, err)
 		if len(f) != 1 || f[0].Line != tt.line || f[0].Column != tt.column || f[0].Path != "syncs.agency.tracker."+tt.field || f[0].Message != "folder: "+tt.field+": wrong" {
 			t.Errorf("%s: faults = %+v, want one at %d:%d", tt.field, f, tt.line, tt.column)
@@ -122,7 +124,7 @@ func TestAnErrorOfAFieldIsPlacedAtItsSetting(t *testing.T) {
 }
 
 func TestAWrappedJoinKeepsItsWrapping(t *testing.T) {
-	_, err := Load(write(t, smallest), func(s Sync) error {
+	_, err := Load(write(t, smallest), func(_ *Config, s Sync) error {
 		return s.Accounting.Fault(fmt.Errorf("journal: accounts: %w", errors.Join(errors.New("one"), errors.New("two"))))
 	})
 	if f := faultsOf(t, err); len(f) != 1 || f[0].Message != "journal: accounts: one; two" {

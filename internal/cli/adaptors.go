@@ -7,9 +7,12 @@ import (
 	"slices"
 
 	"tidemark/config"
+	"tidemark/internal/grant"
 	"tidemark/internal/remote"
 	"tidemark/sync"
+	"tidemark/sync/accounting/invoiceninja"
 	"tidemark/sync/accounting/journal"
+	"tidemark/sync/accounting/xero"
 	"tidemark/sync/tracker"
 	"tidemark/sync/tracker/folder"
 )
@@ -34,24 +37,38 @@ func newTracker(s config.Section, net *remote.Network) (source, []string, error)
 	return nil, nil, s.Unknown(slices.Sorted(maps.Keys(trackers())))
 }
 
-// newAccounting builds the accounting system that a section describes, and says which paths it uses. A
-// new system is one more case here and one more line in systems.
-func newAccounting(s config.Section) (sync.Accounting, []string, error) {
+// newAccounting builds the accounting system that a section describes, with the sign-in that a person gives
+// it, if it needs one, kept in the file tokens, and says which paths it uses. A new system is one more case
+// here and one more line in systems.
+func newAccounting(s config.Section, net *remote.Network, tokens string) (sync.Accounting, *grant.Grant, []string, error) {
 	switch s.Kind {
 	case "journal":
 		var c journal.Settings
 		faults := s.Decode(&c)
 		j, err := journal.New(c)
-		return j, []string{string(c.Path)}, config.Join(faults, s.Fault(err))
+		return j, nil, []string{string(c.Path)}, config.Join(faults, s.Fault(err))
+	case "xero":
+		var c xero.Settings
+		faults := s.Decode(&c)
+		g := grant.Open(tokens, c.Vendor())
+		x, err := xero.New(c, net, g)
+		return x, g, nil, config.Join(faults, s.Fault(err))
+	case "invoiceninja":
+		var c invoiceninja.Settings
+		faults := s.Decode(&c)
+		n, err := invoiceninja.New(c, net)
+		return n, nil, nil, config.Join(faults, s.Fault(err))
 	}
-	return nil, nil, s.Unknown(slices.Sorted(maps.Keys(systems())))
+	return nil, nil, nil, s.Unknown(slices.Sorted(maps.Keys(systems())))
 }
 
 // trackers are the settings of every kind of tracker, for the schema.
 func trackers() map[string]any { return map[string]any{"folder": folder.Settings{}} }
 
 // systems are the settings of every kind of accounting system, for the schema.
-func systems() map[string]any { return map[string]any{"journal": journal.Settings{}} }
+func systems() map[string]any {
+	return map[string]any{"journal": journal.Settings{}, "xero": xero.Settings{}, "invoiceninja": invoiceninja.Settings{}}
+}
 
 // Schema returns the JSON Schema of the config with every kind of tracker and accounting system.
 func Schema() ([]byte, error) {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tidemark/daemon"
-	"tidemark/sync/tracker"
+	"tidemark/sync/accounting"
 )
 
 // checked is what a check found of one sync, for programs.
@@ -23,10 +24,19 @@ type checked struct {
 
 // checkedEnd is one side of a sync.
 type checkedEnd struct {
-	Kind    string          `json:"kind"`
-	Account string          `json:"account"`
-	Access  *tracker.Access `json:"access,omitempty"`
-	Error   string          `json:"error,omitempty"`
+	Kind    string   `json:"kind"`
+	Account string   `json:"account"`
+	User    string   `json:"user,omitempty"`
+	Into    string   `json:"into,omitempty"` // what the sign-in was let into
+	Plan    string   `json:"plan,omitempty"`
+	Does    []string `json:"does,omitempty"` // what is read there, or made
+	Notes   []string `json:"notes,omitempty"`
+	Error   string   `json:"error,omitempty"`
+}
+
+// visited is an accounting system that tells of itself.
+type visited interface {
+	Access(ctx context.Context) (accounting.Access, error)
 }
 
 // checkCommand checks everything that a pass needs, and changes nothing.
@@ -70,16 +80,8 @@ func (a *app) checkEnds(ctx context.Context, e ends) (checked, error) {
 		Tracker:    checkedEnd{Kind: e.sync.Tracker.Kind, Account: e.tracker.Account()},
 		Accounting: checkedEnd{Kind: e.sync.Accounting.Kind, Account: e.books.Account()},
 	}
-	access, fromErr := e.tracker.Access(ctx)
-	if fromErr == nil {
-		c.Tracker.Access = &access
-	} else {
-		c.Tracker.Error = fromErr.Error()
-	}
-	_, toErr := e.books.Find(ctx, e.sync.Invoice.Prefix+"check")
-	if toErr != nil {
-		c.Accounting.Error = toErr.Error()
-	}
+	fromErr := c.Tracker.askTracker(ctx, e)
+	toErr := c.Accounting.askBooks(ctx, e)
 	job := daemon.Job{Schedule: e.sync.Schedule, Location: e.sync.Timezone.Location()}
 	for at := a.now(); len(c.Next) < 5; {
 		at = job.Next(at)
@@ -88,19 +90,50 @@ func (a *app) checkEnds(ctx context.Context, e ends) (checked, error) {
 	return c, errors.Join(fromErr, toErr)
 }
 
+func (c *checkedEnd) askTracker(ctx context.Context, e ends) error {
+	a, err := e.tracker.Access(ctx)
+	if err != nil {
+		c.Error = err.Error()
+		return err
+	}
+	c.User, c.Into, c.Plan, c.Does, c.Notes = a.User, a.Account, a.Plan, a.Reads, a.Notes
+	return nil
+}
+
+// askBooks asks a system of itself, or where it cannot tell, for an invoice that nobody has.
+func (c *checkedEnd) askBooks(ctx context.Context, e ends) (err error) {
+	defer func() {
+		if err != nil {
+			c.Error = err.Error()
+		}
+	}()
+	v, tells := e.books.(visited)
+	if !tells {
+		_, err = e.books.Find(ctx, e.sync.Invoice.Prefix+"check")
+		return err
+	}
+	a, err := v.Access(ctx)
+	if err == nil {
+		c.User, c.Into, c.Plan, c.Does, c.Notes = a.User, a.Account, a.Plan, []string{a.Makes}, a.Notes
+	}
+	return err
+}
+
 func (a *app) showChecked(c checked, zone *time.Location) {
 	fmt.Fprintf(a.out, "\n%s\n", c.Sync)
-	line := func(label, text string) { fmt.Fprintf(a.out, "  %-11s %s\n", label, text) }
-	line(c.Tracker.Kind, c.Tracker.Account+": "+c.Tracker.answer("can be read"))
-	if access := c.Tracker.Access; access != nil {
-		for i, text := range access.Reads {
-			line(first(i, "reads"), clean(text))
+	line := func(label, text string) { fmt.Fprintf(a.out, "  %-12s %s\n", label, text) }
+	for _, end := range []struct {
+		checkedEnd
+		does string
+	}{{c.Tracker, "reads"}, {c.Accounting, "makes"}} {
+		line(end.Kind, end.Account+": "+end.answer("can be read"))
+		for i, text := range end.Does {
+			line(first(i, end.does), clean(text))
 		}
-		for i, text := range access.Notes {
+		for i, text := range end.Notes {
 			line(first(i, "note"), clean(text))
 		}
 	}
-	line(c.Accounting.Kind, c.Accounting.Account+": "+c.Accounting.answer("can be read"))
 	for i, at := range c.Next {
 		line(first(i, "next runs"), at.In(zone).Format("Mon 2006-01-02 15:04 MST"))
 	}
@@ -119,12 +152,9 @@ func (c checkedEnd) answer(good string) string {
 	switch {
 	case c.Error != "":
 		return "failed: " + clean(c.Error)
-	case c.Access == nil || c.Access.User == "":
+	case c.User == "" && c.Plan == "" && len(c.Does) < 2:
 		return good
 	}
-	parts := []string{"signed in as " + c.Access.User, c.Access.Account}
-	if c.Access.Plan != "" {
-		parts = append(parts, c.Access.Plan)
-	}
-	return clean(strings.Join(parts, ", "))
+	parts := slices.DeleteFunc([]string{c.User, c.Into, c.Plan}, func(s string) bool { return s == "" })
+	return "signed in: " + clean(strings.Join(parts, ", "))
 }

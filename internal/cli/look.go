@@ -66,7 +66,8 @@ func (a *app) planAll(ctx context.Context, s *session, days civil.Period) (repor
 // status is one row of the status, for programs.
 type statusRow struct {
 	sync.Status
-	Next time.Time `json:"next"`
+	Next   time.Time `json:"next"`
+	SignIn string    `json:"signIn,omitempty"` // how long the sign-in of the accounting system lasts
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -86,6 +87,7 @@ func (a *app) statusCommand() *cobra.Command {
 					return err
 				}
 				rows[i].Next = job.Next(a.now())
+				rows[i].SignIn = a.signIn(s.ends[i])
 			}
 			if a.json {
 				return a.printJSON(rows)
@@ -95,6 +97,24 @@ func (a *app) statusCommand() *cobra.Command {
 			}
 			return nil
 		},
+	}
+}
+
+// signIn says how long a sign-in lasts if it is not used any more; empty where nobody signs in.
+func (a *app) signIn(e ends) string {
+	if e.grant == nil {
+		return ""
+	}
+	until, err := e.grant.Ends()
+	switch left := until.Sub(a.now()); {
+	case err != nil:
+		return err.Error() + " " + e.sync.Name
+	case until.IsZero():
+		return "good"
+	case left <= 0:
+		return "has ended: run tidemark connect " + e.sync.Name
+	default:
+		return fmt.Sprintf("ends in %d days unless it is used", int(left.Hours()/24))
 	}
 }
 
@@ -128,6 +148,7 @@ func (a *app) showStatus(s statusRow, zone *time.Location) {
 	if s.Unread > 0 {
 		line("unread", many(s.Unread, "record"))
 	}
+	line("sign-in", clean(s.SignIn))
 	review := "nothing"
 	if s.Review > 0 {
 		review = many(s.Review, "item") + ", the oldest since " + when(s.Oldest, zone)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"tidemark/config"
 	"tidemark/daemon"
 	"tidemark/internal/fault"
+	"tidemark/internal/grant"
 	"tidemark/internal/remote"
 	"tidemark/state"
 	"tidemark/sync"
@@ -33,7 +35,8 @@ type ends struct {
 	sync    config.Sync
 	tracker source
 	books   sync.Accounting
-	paths   []string // files and folders that they use
+	grant   *grant.Grant // the sign-in that a person gives with connect; nil where there is none
+	paths   []string     // files and folders that they use
 }
 
 // load reads the config and builds both ends of every sync. All faults are reported at once.
@@ -47,11 +50,12 @@ func (a *app) load() (*work, error) {
 	return w, w.check()
 }
 
-// build builds both ends of a sync.
-func (w *work) build(s config.Sync) error {
+// build builds both ends of a sync. A sign-in is kept beside the state.
+func (w *work) build(c *config.Config, s config.Sync) error {
 	from, fromPaths, fromErr := newTracker(s.Tracker, w.net)
-	to, toPaths, toErr := newAccounting(s.Accounting)
-	w.ends = append(w.ends, ends{s, from, to, append(fromPaths, toPaths...)})
+	tokens := filepath.Join(filepath.Dir(string(c.State)), "tokens", s.Name+".json")
+	to, signIn, toPaths, toErr := newAccounting(s.Accounting, w.net, tokens)
+	w.ends = append(w.ends, ends{s, from, to, signIn, append(fromPaths, toPaths...)})
 	return config.Join(fromErr, toErr)
 }
 

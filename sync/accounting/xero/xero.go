@@ -203,6 +203,35 @@ func (x *Xero) Access(ctx context.Context) (accounting.Access, error) {
 	return access, nil
 }
 
+// Pinned holds that a sign-in is for the organisation of the config: it may span several, in any order.
+func (x *Xero) Pinned(ctx context.Context, _ url.Values, signedIn *http.Client) error {
+	base, err := url.Parse(x.settings.url())
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base.ResolveReference(&url.URL{Path: "/connections"}).String(), nil)
+	if err != nil {
+		return err
+	}
+	resp, err := signedIn.Do(req)
+	if err != nil {
+		return fmt.Errorf("xero: connections: %w", err)
+	}
+	var spans []struct{ TenantID, TenantName string }
+	err = json.NewDecoder(resp.Body).Decode(&spans)
+	if err = errors.Join(err, resp.Body.Close()); err != nil || resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("xero: connections: %s: %v", resp.Status, err)
+	}
+	var names []string
+	for _, s := range spans {
+		if s.TenantID == x.settings.Tenant {
+			return nil
+		}
+		names = append(names, s.TenantName+" ("+s.TenantID+")")
+	}
+	return fmt.Errorf("xero: the sign-in is not for tenant %s: it spans %s; set tenant to one of them, or sign in again and choose it", x.settings.Tenant, strings.Join(names, ", "))
+}
+
 // Customers lists the contacts.
 func (x *Xero) Customers(ctx context.Context) (all []accounting.Party, err error) {
 	for page, more := 1, true; more; page++ {
