@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -30,30 +31,43 @@ func newDirectory() directory {
 	return directory{issues: map[remote.ID]issue{}, members: map[string]string{}, defaults: map[remote.ID]string{}}
 }
 
-// learnIssues asks Jira for the issues of worklogs that are not known yet.
-func (d *directory) learnIssues(ctx context.Context, jira *remote.Client, logs []worklog) error {
-	if len(d.issues) > most {
-		clear(d.issues)
+// learn asks Jira for the members and issues of worklogs that are not known yet.
+func (r *reading) learn(ctx context.Context, logs map[string][]worklog) error {
+	if len(r.issues) > most {
+		clear(r.issues)
 	}
-	var ids []string
-	for _, w := range logs {
-		if _, known := d.issues[w.Issue.ID]; !known && w.Issue.ID != "" {
-			ids = append(ids, string(w.Issue.ID))
+	var users []string
+	issues := map[string]bool{}
+	for user, all := range logs {
+		if _, known := r.members[user]; !known {
+			users = append(users, user)
+		}
+		for _, w := range all {
+			if _, known := r.issues[w.Issue.ID]; !known && w.Issue.ID != "" {
+				issues[string(w.Issue.ID)] = true
+			}
 		}
 	}
-	slices.Sort(ids)
-	for some := range slices.Chunk(slices.Compact(ids), atOnce) {
+	slices.Sort(users)
+	if err := r.learnMembers(ctx, users); err != nil {
+		return err
+	}
+	return r.learnIssues(ctx, slices.Sorted(maps.Keys(issues)))
+}
+
+func (r *reading) learnIssues(ctx context.Context, ids []string) error {
+	for some := range slices.Chunk(ids, atOnce) {
 		var found struct{ Issues []issue }
 		asked := map[string][]string{"issueIdsOrKeys": some, "fields": {"summary", "project"}}
-		_, err := jira.Search(ctx, "/rest/api/3/issue/bulkfetch", nil, asked, &found)
+		_, err := r.jira.Search(ctx, "/rest/api/3/issue/bulkfetch", nil, asked, &found)
 		if err != nil && !errors.Is(err, remote.NotFound) {
 			return err
 		}
 		for _, i := range found.Issues {
-			d.issues[i.ID] = i
+			r.issues[i.ID] = i
 		}
 		for _, id := range some {
-			if err := d.learnIssue(ctx, jira, remote.ID(id)); err != nil {
+			if err := r.learnIssue(ctx, remote.ID(id)); err != nil {
 				return err
 			}
 		}
@@ -62,34 +76,33 @@ func (d *directory) learnIssues(ctx context.Context, jira *remote.Client, logs [
 }
 
 // learnIssue asks for an issue that was left out of an answer: it may be gone, hidden, or just late.
-func (d *directory) learnIssue(ctx context.Context, jira *remote.Client, id remote.ID) error {
-	if _, known := d.issues[id]; known {
+func (r *reading) learnIssue(ctx context.Context, id remote.ID) error {
+	if _, known := r.issues[id]; known {
 		return nil
 	}
 	var one issue
-	_, err := jira.Get(ctx, "/rest/api/3/issue/"+url.PathEscape(string(id)), url.Values{"fields": {"summary,project"}}, &one)
+	_, err := r.jira.Get(ctx, "/rest/api/3/issue/"+url.PathEscape(string(id)), url.Values{"fields": {"summary,project"}}, &one)
 	if err != nil && !refused(err) {
 		return err
 	}
-	d.issues[id] = one
+	r.issues[id] = one
 	return nil
 }
 
 // learnMembers asks Jira for names. Whom it does not tell stays an id.
-func (d *directory) learnMembers(ctx context.Context, jira *remote.Client, users []string) error {
-	users = slices.DeleteFunc(slices.Clone(users), func(id string) bool { _, known := d.members[id]; return known })
+func (r *reading) learnMembers(ctx context.Context, users []string) error {
 	for _, id := range users {
-		d.members[id] = id
+		r.members[id] = id
 	}
 	for some := range slices.Chunk(users, atOnce) {
-		if err := d.learnNames(ctx, jira, some); err != nil && !refused(err) {
+		if err := r.learnNames(ctx, some); err != nil && !refused(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *directory) learnNames(ctx context.Context, jira *remote.Client, users []string) error {
+func (r *reading) learnNames(ctx context.Context, users []string) error {
 	for told := 0; told < len(users); {
 		var page struct {
 			Values []struct {
@@ -99,12 +112,12 @@ func (d *directory) learnNames(ctx context.Context, jira *remote.Client, users [
 			IsLast bool
 		}
 		query := url.Values{"accountId": users, "startAt": {strconv.Itoa(told)}, "maxResults": {strconv.Itoa(atOnce)}}
-		if _, err := jira.Get(ctx, "/rest/api/3/user/bulk", query, &page); err != nil {
+		if _, err := r.jira.Get(ctx, "/rest/api/3/user/bulk", query, &page); err != nil {
 			return err
 		}
 		for _, u := range page.Values {
 			if u.DisplayName != "" {
-				d.members[string(u.AccountID)] = u.DisplayName
+				r.members[string(u.AccountID)] = u.DisplayName
 			}
 		}
 		if told += len(page.Values); len(page.Values) == 0 || page.IsLast {

@@ -12,7 +12,7 @@ import (
 )
 
 func TestLookUpsAreAskedOnceATraversal(t *testing.T) {
-	play(t, "", func(s *scene) {
+	play(t, nil, func(s *scene) {
 		for _, name := range []string{"Ada", "Bob"} {
 			m := s.world.Join(name, "UTC")
 			for i := range 3 {
@@ -32,7 +32,7 @@ func TestLookUpsAreAskedOnceATraversal(t *testing.T) {
 }
 
 func TestIssueThatCannotBeRead(t *testing.T) {
-	play(t, "", func(s *scene) {
+	play(t, nil, func(s *scene) {
 		ada := s.join("Ada")
 		s.other = func(r *http.Request) (int, any) {
 			if r.URL.Path == "/rest/api/3/issue/601701" {
@@ -72,7 +72,7 @@ func TestIssuesAreFoundOneByOne(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, "", func(s *scene) {
+			play(t, nil, func(s *scene) {
 				s.join("Ada")
 				s.other = other
 				if w := s.only(); w.Trouble != nil || w.Entries[0].Project.Name != "Site" || w.Entries[0].Task.Name != "P601-701 Build" {
@@ -83,25 +83,57 @@ func TestIssuesAreFoundOneByOne(t *testing.T) {
 	}
 }
 
-func TestJiraThatDoesNotAnswerIsAnError(t *testing.T) {
-	for path, kind := range map[string]error{"/rest/api/3/issue/bulkfetch": remote.Unauthorised, "/rest/api/3/user/bulk": remote.Unauthorised} {
-		play(t, "", func(s *scene) {
+// What Jira refuses as a whole is not the fault of a timesheet.
+func TestJiraThatRefusesIsAnError(t *testing.T) {
+	for _, tt := range []struct {
+		path   string
+		status int
+		want   error
+	}{
+		{"/rest/api/3/issue/bulkfetch", 401, remote.Unauthorised},
+		{"/rest/api/3/issue/bulkfetch", 403, remote.Forbidden},
+		{"/rest/api/3/issue/bulkfetch", 400, remote.Rejected},
+		{"/rest/api/3/user/bulk", 401, remote.Unauthorised},
+	} {
+		play(t, nil, func(s *scene) {
 			s.join("Ada")
+			s.join("Bob")
 			s.other = func(r *http.Request) (int, any) {
-				if r.URL.Path == path {
-					return 401, object{}
+				if r.URL.Path == tt.path {
+					return tt.status, object{}
 				}
 				return 0, nil
 			}
-			if _, err := s.read(lastMonth()); !errors.Is(err, kind) || !strings.HasPrefix(err.Error(), "tempo: jira: ") {
-				s.Errorf("%s: error %v, want %v of Jira", path, err, kind)
+			page, err := s.read(lastMonth())
+			if !errors.Is(err, tt.want) || !strings.HasPrefix(err.Error(), "tempo: jira: ") || len(page.Weeks)+len(page.Unread) > 0 {
+				s.Errorf("%d of %s: error %v and page %+v, want %v of Jira alone", tt.status, tt.path, err, page, tt.want)
 			}
 		})
 	}
 }
 
+func TestManyFaultsAreNotAllTold(t *testing.T) {
+	play(t, nil, func(s *scene) {
+		var entries []*trackertest.Entry
+		for range 20 {
+			entries = append(entries, s.world.Work(trackertest.Monday))
+		}
+		s.world.Approve(s.world.Join("Ada", "UTC"), trackertest.Monday, entries...)
+		s.mend = func(path string, body object) {
+			if path == "/4/worklogs/search" {
+				for _, row := range rows(body) {
+					delete(row, "billableSeconds")
+				}
+			}
+		}
+		if w := s.only(); w.Trouble == nil || strings.Count(w.Trouble.Text, "worklog") != 5 || !strings.HasSuffix(w.Trouble.Text, "; and 15 more") {
+			s.Errorf("trouble %+v, want 5 worklogs and 15 more", w.Trouble)
+		}
+	})
+}
+
 func TestMemberWithoutANameIsAnID(t *testing.T) {
-	play(t, "", func(s *scene) {
+	play(t, nil, func(s *scene) {
 		ada := s.join("Ada")
 		s.other = func(r *http.Request) (int, any) {
 			if r.URL.Path == "/rest/api/3/user/bulk" {
@@ -117,7 +149,7 @@ func TestMemberWithoutANameIsAnID(t *testing.T) {
 
 // clients are the ways in which a worklog tells for whom it was done.
 var clients = map[string]struct {
-	settings string
+	settings func(*Settings)
 	change   func(path string, body object)
 	client   tracker.Ref
 	trouble  string
@@ -158,9 +190,13 @@ var clients = map[string]struct {
 		trouble: `worklog 2 is on the account "https://api.tempo.io/4/accounts/100777", which Tempo does not list`,
 	},
 	"neither":                         {change: withoutAccount},
-	"another attribute, with nothing": {settings: "account_attribute: _Billing_"},
-	"no accounts: the project":        {settings: `account_attribute: ""`, client: tracker.Ref{ID: "project:601", Name: "Site"}},
-	"another attribute, no account's": {settings: "account_attribute: _Colour_", trouble: `worklog 2 is on the account "green", which Tempo does not list`},
+	"another attribute, with nothing": {settings: attributeIs("_Billing_")},
+	"no accounts: the project":        {settings: attributeIs(""), client: tracker.Ref{ID: "project:601", Name: "Site"}},
+	"another attribute, no account's": {settings: attributeIs("_Colour_"), trouble: `worklog 2 is on the account "green", which Tempo does not list`},
+}
+
+func attributeIs(key string) func(*Settings) {
+	return func(s *Settings) { s.AccountAttribute = &key }
 }
 
 func withoutAccount(path string, body object) {
@@ -216,7 +252,7 @@ func TestTimeOfAWorklog(t *testing.T) {
 		"attributes of ours": {func(r object) { r["attributes"].(object)["values"] = []any{object{"key": "_Account_", "value": 7}} }, 3600, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, "", func(s *scene) {
+			play(t, nil, func(s *scene) {
 				s.join("Ada")
 				s.mend = func(path string, body object) {
 					if path == "/4/worklogs/search" {

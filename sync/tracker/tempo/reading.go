@@ -29,9 +29,6 @@ const (
 	overlap = 24 * time.Hour
 )
 
-// errMoved means that a list changed while its pages were read.
-var errMoved = errors.New("the list changed while it was read")
-
 // reading is one traversal, or one look at a single timesheet.
 type reading struct {
 	*Tempo
@@ -140,6 +137,9 @@ func (r *reading) page(ctx context.Context, batch []sheet) (tracker.Page, error)
 		case refusal != nil && !refused(refusal) && !errors.Is(refusal, errMoved):
 			return tracker.Page{}, refusal
 		}
+		if err := r.learn(ctx, logs); err != nil {
+			return tracker.Page{}, err
+		}
 		var again []sheet
 		for _, s := range batch {
 			steady, err := r.tell(ctx, &page, &s, logs[s.user], refusal)
@@ -179,27 +179,30 @@ func (r *reading) singly(ctx context.Context, batch []sheet, refusal error) (all
 // tell adds a timesheet to the page, if its approval is still what it was before the worklogs were read. Of a
 // member who is gone it tells nothing.
 func (r *reading) tell(ctx context.Context, page *tracker.Page, s *sheet, logs []worklog, refusal error) (steady bool, err error) {
-	a, wrong := r.approval(ctx, *s)
+	a, err := r.approval(ctx, *s)
+	unread := ""
 	switch {
-	case errors.Is(wrong, remote.NotFound):
+	case errors.Is(err, remote.NotFound):
 		return true, nil
-	case wrong != nil && !errors.Is(wrong, remote.Forbidden):
-		return false, wrong
-	case wrong == nil && a.fault(*s) != nil:
-		wrong = fmt.Errorf("tempo: %w", a.fault(*s))
-	case wrong == nil && refused(refusal):
-		wrong = refusal
+	case errors.Is(err, remote.Forbidden), errors.Is(err, remote.Rejected):
+		unread = err.Error()
+	case err != nil:
+		return false, err
+	case a.fault(*s) != nil:
+		unread = "tempo: " + a.fault(*s).Error()
+	case refused(refusal):
+		unread = refusal.Error()
 	}
-	if wrong != nil {
-		page.Unread = append(page.Unread, tracker.Unread{ID: s.id(), Reason: wrong.Error()})
+	if unread != "" {
+		page.Unread = append(page.Unread, tracker.Unread{ID: s.id(), Reason: unread})
 		return true, nil
 	}
-	before := s.seen
+	steady = refusal == nil && (a.Status.Key != approved || a.Status.same(s.seen))
 	s.seen = a.Status
-	if refusal != nil || a.Status.Key == approved && !a.Status.same(before) {
+	if !steady {
 		return false, nil
 	}
-	week, err := r.week(ctx, *s, logs)
+	week, err := r.week(ctx, *s, a, logs)
 	page.Weeks = append(page.Weeks, week)
 	return true, err
 }
@@ -213,16 +216,14 @@ func (r *reading) approval(ctx context.Context, s sheet) (a approval, err error)
 
 // worklogs reads the worklogs of timesheets of one period, by member.
 func (r *reading) worklogs(ctx context.Context, batch []sheet) (map[string][]worklog, error) {
+	logs := map[string][]worklog{}
+	for _, s := range batch {
+		logs[s.user] = nil
+	}
 	asked := map[string]any{
-		"from": batch[0].days.First.String(), "to": batch[0].days.Last.String(),
+		"authorIds": slices.Sorted(maps.Keys(logs)), "from": batch[0].days.First, "to": batch[0].days.Last,
 		"orderBy": []map[string]string{{"field": "ID", "order": "ASC"}},
 	}
-	users := make([]string, len(batch))
-	logs := map[string][]worklog{}
-	for i, s := range batch {
-		users[i], logs[s.user] = s.user, nil
-	}
-	asked["authorIds"] = users
 	all, err := every(ctx, r, "/4/worklogs/search", asked, func(w worklog) string { return string(w.ID) })
 	if err != nil {
 		return nil, err
@@ -234,31 +235,5 @@ func (r *reading) worklogs(ctx context.Context, batch []sheet) (map[string][]wor
 		}
 		logs[user] = append(logs[user], w)
 	}
-	if err := r.learnMembers(ctx, r.jira, users); err != nil {
-		return nil, err
-	}
-	return logs, r.learnIssues(ctx, r.jira, all)
-}
-
-// every reads all pages of a list by offset. Each begins with the last row of the one before, so that a row that
-// vanished meanwhile, and moved all later ones up, is noticed.
-func every[T any](ctx context.Context, r *reading, path string, asked any, id func(T) string) (all []T, err error) {
-	again := 0 // rows of the page before; none where the server's pages have but one
-	for offset := 0; ; offset = len(all) {
-		query := url.Values{"offset": {strconv.Itoa(offset - again)}, "limit": {strconv.Itoa(r.settings.pageSize())}}
-		list, err := ask[T](ctx, r.tempo, path, query, asked)
-		if err != nil {
-			return nil, err
-		}
-		r.clock = list.clock
-		rows := list.Results
-		if again > 0 && (len(rows) == 0 || id(rows[0]) != id(all[offset-1])) {
-			return nil, fmt.Errorf("tempo: %s: %w", path, errMoved)
-		}
-		all = append(all, rows[again:]...)
-		if list.Metadata.Next == "" {
-			return all, nil
-		}
-		again = min(1, len(rows)-1)
-	}
+	return logs, nil
 }

@@ -19,7 +19,7 @@ const approvals = "/4/timesheet-approvals/user/"
 
 // The day of a worklog is that of its author, wherever the author lives.
 func TestDayIsTheAuthorsOwn(t *testing.T) {
-	play(t, "", func(s *scene) {
+	play(t, nil, func(s *scene) {
 		for _, zone := range []string{"Pacific/Kiritimati", "America/Los_Angeles"} {
 			early, late := s.world.Work(trackertest.Monday), s.world.Work(trackertest.Monday.AddDays(6))
 			early.Clock, late.Clock = 0, 23*time.Hour+59*time.Minute
@@ -42,7 +42,7 @@ func TestDayIsTheAuthorsOwn(t *testing.T) {
 }
 
 func TestDayAloneIsNoVersion(t *testing.T) {
-	play(t, "", func(s *scene) {
+	play(t, nil, func(s *scene) {
 		s.join("Ada")
 		s.mend = func(_ string, body object) { day(body) }
 		w := s.only()
@@ -71,7 +71,7 @@ func day(body object) {
 }
 
 func TestStampOfTheLogSparesARequest(t *testing.T) {
-	play(t, "", func(s *scene) {
+	play(t, nil, func(s *scene) {
 		s.join("Ada")
 		s.join("Bob")
 		if got := len(s.all().Weeks); got != 2 {
@@ -86,8 +86,8 @@ func TestStampOfTheLogSparesARequest(t *testing.T) {
 }
 
 func TestRateOfRequestsIsKept(t *testing.T) {
-	for settings, gap := range map[string]time.Duration{"": time.Second / 2, "requests_per_second: 5": time.Second / 5} {
-		play(t, settings, func(s *scene) {
+	for perSecond, gap := range map[float64]time.Duration{0: time.Second / 2, 5: time.Second / 5} {
+		play(t, func(s *Settings) { s.RequestsPerSecond = perSecond }, func(s *scene) {
 			s.world.PageSize = 3
 			for range 12 {
 				s.join("Member")
@@ -99,7 +99,7 @@ func TestRateOfRequestsIsKept(t *testing.T) {
 					continue
 				}
 				if r.at.Sub(last) < gap-time.Millisecond {
-					s.Errorf("with %q: %s came %s after another", settings, r.what, r.at.Sub(last))
+					s.Errorf("at %v a second %s came %s after another", perSecond, r.what, r.at.Sub(last))
 				}
 				last = r.at
 			}
@@ -108,7 +108,7 @@ func TestRateOfRequestsIsKept(t *testing.T) {
 }
 
 func TestAccountIDMayHaveColons(t *testing.T) {
-	play(t, "", func(s *scene) {
+	play(t, nil, func(s *scene) {
 		sheet := s.join("Ada")
 		const id = "557058:295406f3-a1fc-4733-b906-dd15d021bd79"
 		s.world.Delete(sheet)
@@ -135,7 +135,7 @@ func TestApprovalThatIsNotUnderstood(t *testing.T) {
 		"a period without its ends": func(b object) { b["period"] = object{} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, "", func(s *scene) {
+			play(t, nil, func(s *scene) {
 				ada := s.join("Ada")
 				s.join("Bob")
 				s.mend = func(path string, body object) {
@@ -162,7 +162,7 @@ func TestApprovalThatIsNotUnderstood(t *testing.T) {
 func TestMemberWhoMayNotBeSeen(t *testing.T) {
 	for name, path := range map[string]string{"approval": approvals, "worklogs": "/4/worklogs/search"} {
 		t.Run(name, func(t *testing.T) {
-			play(t, "", func(s *scene) {
+			play(t, nil, func(s *scene) {
 				ada := s.join("Ada")
 				s.join("Bob")
 				s.join("Cid")
@@ -184,7 +184,7 @@ func TestMemberWhoMayNotBeSeen(t *testing.T) {
 }
 
 func TestNobodysWorklogsIsAnError(t *testing.T) {
-	play(t, "", func(s *scene) {
+	play(t, nil, func(s *scene) {
 		s.join("Ada")
 		s.join("Bob")
 		s.other = func(r *http.Request) (int, any) {
@@ -197,6 +197,28 @@ func TestNobodysWorklogsIsAnError(t *testing.T) {
 			s.Errorf("error %v and unread %+v, want %v alone", err, page.Unread, remote.Forbidden)
 		}
 	})
+}
+
+// Tempo shows fewer worklogs to those who may not see all, without a word. What it counts tells.
+func TestWorklogsThatAreHidden(t *testing.T) {
+	for name, tt := range map[string]struct {
+		shown            int
+		remarks, trouble bool
+	}{"none of them": {2, false, false}, "some of them": {1, true, false}, "all of them": {0, false, true}} {
+		t.Run(name, func(t *testing.T) {
+			play(t, nil, func(s *scene) {
+				s.world.Approve(s.world.Join("Ada", "UTC"), trackertest.Monday, s.world.Work(trackertest.Monday), s.world.Work(trackertest.Monday))
+				s.mend = func(path string, body object) {
+					if path == "/4/worklogs/search" {
+						body["results"] = body["results"].([]any)[:tt.shown]
+					}
+				}
+				if w := s.only(); len(w.Remarks) > 0 != tt.remarks || (w.Trouble != nil) != tt.trouble || len(w.Entries) != tt.shown {
+					s.Errorf("%d entries, remarks %q, trouble %v", len(w.Entries), w.Remarks, w.Trouble)
+				}
+			})
+		})
+	}
 }
 
 // An approval that is withdrawn while its worklogs are read is told as it is at the end; one that never rests
@@ -214,7 +236,7 @@ func TestApprovalThatMovesWhileItIsRead(t *testing.T) {
 		"never, and an edit meanwhile": {0, tracker.Approved, "[approved]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, "", func(s *scene) {
+			play(t, nil, func(s *scene) {
 				ada := s.join("Ada")
 				moved := 0
 				s.other = func(r *http.Request) (int, any) {
@@ -243,7 +265,7 @@ func TestApprovalThatMovesWhileItIsRead(t *testing.T) {
 
 // A worklog that vanishes while the pages are read moves all later ones up; none of them may be left out.
 func TestWorklogsAreReadWholeWhileSomeVanish(t *testing.T) {
-	play(t, "", func(s *scene) {
+	play(t, nil, func(s *scene) {
 		var entries []*trackertest.Entry
 		for range 9 {
 			entries = append(entries, s.world.Work(trackertest.Monday))
@@ -282,7 +304,7 @@ func TestLogIsReadFromFarEnoughBack(t *testing.T) {
 		"a feed after a long rest":    {tracker.Query{Since: at(-800)}, "2024-10-13T09:00:00Z", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, "", func(s *scene) {
+			play(t, nil, func(s *scene) {
 				tt.query.Now = time.Now()
 				page, err := s.read(tt.query)
 				if want := `{"updatedFrom":"` + tt.want + `"}`; err != nil || s.requests[0].body != want || len(page.Notes) > 0 != tt.note {
@@ -294,7 +316,7 @@ func TestLogIsReadFromFarEnoughBack(t *testing.T) {
 }
 
 func TestLogRowThatCannotBePlaced(t *testing.T) {
-	play(t, "", func(s *scene) {
+	play(t, nil, func(s *scene) {
 		s.join("Ada")
 		s.join("Bob")
 		s.mend = func(path string, body object) {
@@ -320,7 +342,7 @@ func TestAnswerThatIsNoListIsAnError(t *testing.T) {
 	} {
 		for _, path := range []string{logPath, "/4/worklogs/search", "/4/accounts/search"} {
 			t.Run(name+" of "+path, func(t *testing.T) {
-				play(t, "", func(s *scene) {
+				play(t, nil, func(s *scene) {
 					s.join("Ada")
 					s.mend = func(at string, body object) {
 						if at == path {
@@ -337,7 +359,7 @@ func TestAnswerThatIsNoListIsAnError(t *testing.T) {
 }
 
 func TestLogPageThatLeadsToItselfIsAnError(t *testing.T) {
-	play(t, "", func(s *scene) {
+	play(t, nil, func(s *scene) {
 		s.join("Ada")
 		s.mend = func(path string, body object) {
 			if path == logPath {

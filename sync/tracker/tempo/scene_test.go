@@ -42,13 +42,13 @@ type scene struct {
 	requests []request
 }
 
-// play runs a test in a bubble of time. It begins on the Monday after the week that most tests are about.
-func play(t *testing.T, settings string, test func(s *scene)) {
+// play runs a test in a bubble of time, with changed settings. It begins on the Monday after the week that most tests are about.
+func play(t *testing.T, change func(*Settings), test func(s *scene)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, time.October, 12, 9, 0, 0, 0, time.UTC)))
 		s := &scene{T: t, world: &trackertest.World{}}
-		s.tempo = tempoAt(t, remote.New(remote.Options{Transport: remotetest.Serve(t, http.HandlerFunc(s.serve))}), remotetest.Base, token, settings)
+		s.tempo = tempoAt(t, remote.New(remote.Options{Transport: remotetest.Serve(t, http.HandlerFunc(s.serve))}), remotetest.Base, token, change)
 		test(s)
 	})
 }

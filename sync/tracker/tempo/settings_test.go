@@ -7,16 +7,16 @@ import (
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v4"
+
 	"tidemark/config"
 	"tidemark/internal/remote"
 	"tidemark/internal/remote/remotetest"
 )
 
-const good = "site: " + site + "\ntoken: {file: token}\njira: {user: ada@example.com, token: {file: token}}"
-
 func TestSettingsAreEnough(t *testing.T) {
-	s, err := settings(t, good, token)
-	if err != nil {
+	s := good()
+	if err := s.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	tempo, err := New(s, remote.New(remote.Options{}))
@@ -33,35 +33,51 @@ func TestSettingsAreEnough(t *testing.T) {
 
 func TestEveryFaultOfTheSettingsIsPlaced(t *testing.T) {
 	for name, tt := range map[string]struct {
-		lines string
-		want  []string
+		change func(*Settings)
+		want   []string
 	}{
-		"nothing at all":       {"url: https://api.eu.tempo.io", []string{"site: missing", "token: missing", "jira.token: missing", "jira.user: missing"}},
-		"a site that is a URL": {strings.Replace(good, site, "https://"+site, 1), []string{`site: "https://acme.atlassian.net" is not the name of a site`}},
-		"a bearer and a user":  {strings.Replace(good, "{user", "{bearer: true, user", 1), []string{"jira.user: a bearer token is sent without a user"}},
-		"out of bounds":        {good + "\npage_size: 5001\nrequests_per_second: 6", []string{"page_size: 5001 is not between 1 and 5000", "requests_per_second: 6 is not between 0 and 5"}},
-		"URLs in the clear":    {strings.Replace(good, "{user", "{url: http://jira.example.com, user", 1) + "\nurl: http://api.example.com", []string{"url: http://api.example.com would carry the token", "jira.url: http://jira.example.com would carry the token"}},
-		"no currency":          {good + "\ncurrency: Euro", []string{`"Euro" is not a currency code`}},
-		"an unknown one":       {good + "\nrates: roles", []string{`unknown setting "rates"`}},
+		"nothing at all":       {func(s *Settings) { *s = Settings{} }, []string{"site: missing", "token: missing", "jira.token: missing", "jira.user: missing"}},
+		"a site that is a URL": {func(s *Settings) { s.Site = "https://" + site }, []string{`site: "https://acme.atlassian.net" is not the name of a site`}},
+		"a bearer and a user":  {func(s *Settings) { s.Jira.Bearer = true }, []string{"jira.user: a bearer token is sent without a user"}},
+		"too much":             {func(s *Settings) { s.PageSize, s.RequestsPerSecond = 5001, 6 }, []string{"page_size: 5001 is not between 1 and 5000", "requests_per_second: 6 is not between 0 and 5"}},
+		"less than nothing":    {func(s *Settings) { s.PageSize, s.RequestsPerSecond = -1, -1 }, []string{"page_size: -1 is not", "requests_per_second: -1 is not"}},
+		"tokens in the clear": {
+			func(s *Settings) { s.URL, s.Jira.URL = "http://api.example.com", "http://jira.example.com" },
+			[]string{"url: http://api.example.com would carry the token", "jira.url: http://jira.example.com would carry the token"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := settings(t, tt.lines, token)
-			faults, is := errors.AsType[*config.Faults](err)
-			if !is || len(faults.All) != len(tt.want) {
-				t.Fatalf("error %v, want %d faults", err, len(tt.want))
+			s := good()
+			tt.change(&s)
+			joined, is := s.Validate().(interface{ Unwrap() []error })
+			if !is || len(joined.Unwrap()) != len(tt.want) {
+				t.Fatalf("faults %v, want %d", s.Validate(), len(tt.want))
 			}
-			for _, want := range tt.want {
-				if !slices.ContainsFunc(faults.All, func(f config.Fault) bool { return strings.HasPrefix(f.Message, want) && f.Line > 0 }) {
-					t.Errorf("faults %v, want one that begins with %q", err, want)
+			for i, err := range joined.Unwrap() {
+				if _, placed := errors.AsType[config.FieldError](err); !placed || !strings.HasPrefix(err.Error(), tt.want[i]) {
+					t.Errorf("fault %v, want %q, at its setting", err, tt.want[i])
 				}
 			}
 		})
 	}
 }
 
+func TestSettingsAreReadByTheirNames(t *testing.T) {
+	const text = `{site: s, token: {env: A}, url: u, jira: {url: j, user: a, token: {env: B}, bearer: true},
+		account_attribute: "", currency: EUR, page_size: 7, requests_per_second: 1.5}`
+	var s Settings
+	if err := yaml.Load([]byte(text), &s, yaml.WithKnownFields()); err != nil {
+		t.Fatal(err)
+	}
+	if s.Site != "s" || s.URL != "u" || s.Jira.URL != "j" || s.Jira.User != "a" || !s.Jira.Bearer || s.attribute() != "" || s.Currency != "EUR" || s.pageSize() != 7 || s.RequestsPerSecond != 1.5 {
+		t.Errorf("settings %+v", s)
+	}
+}
+
 func TestBearerIsSentAlone(t *testing.T) {
-	s, err := settings(t, strings.Replace(good, "user: ada@example.com", "bearer: true", 1), token)
-	if err != nil {
+	s := good()
+	s.Jira.User, s.Jira.Bearer = "", true
+	if err := s.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.Jira.authorization(); got != "Bearer "+token {
@@ -72,16 +88,16 @@ func TestBearerIsSentAlone(t *testing.T) {
 // What Access says of a vendor that is not as the settings have it.
 func TestAccessTellsWhatIsMissing(t *testing.T) {
 	for name, tt := range map[string]struct {
-		settings string
+		settings func(*Settings)
 		change   func(path string, body object)
 		want     string
 	}{
 		"all is well": {},
 		"no attribute": {
-			settings: "account_attribute: _Billing_",
+			settings: attributeIs("_Billing_"),
 			want:     `no work attribute "_Billing_", so that only the default accounts of projects tell the clients: set account_attribute to the key of the one that holds the account (of type ACCOUNT are ["_Account_"])`,
 		},
-		"no accounts wanted": {settings: `account_attribute: ""`},
+		"no accounts wanted": {settings: attributeIs("")},
 		"another site": {
 			change: func(path string, body object) {
 				if path == "/rest/api/3/serverInfo" {
@@ -115,7 +131,7 @@ func TestAccessTellsWhatIsMissing(t *testing.T) {
 // Each of the two tokens is said to be wrong by the name of whose it is.
 func TestAccessSaysWhichTokenIsWrong(t *testing.T) {
 	for path, want := range map[string]string{"/4/": "tempo: POST ", "/rest/": "tempo: jira: GET "} {
-		play(t, "", func(s *scene) {
+		play(t, nil, func(s *scene) {
 			refusing := signedIn(http.NotFoundHandler(), "another-token")
 			transport := remotetest.Serve(s.T, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if strings.HasPrefix(r.URL.Path, path) {
@@ -124,7 +140,7 @@ func TestAccessSaysWhichTokenIsWrong(t *testing.T) {
 				}
 				handler(s.world).ServeHTTP(w, r)
 			}))
-			_, err := tempoAt(s, remote.New(remote.Options{Transport: transport}), remotetest.Base, token, "").Access(s.Context())
+			_, err := tempoAt(s, remote.New(remote.Options{Transport: transport}), remotetest.Base, token, nil).Access(s.Context())
 			if !errors.Is(err, remote.Unauthorised) || !strings.HasPrefix(err.Error(), want) {
 				s.Errorf("Access = %v, want %v of %q", err, remote.Unauthorised, want)
 			}
@@ -134,10 +150,10 @@ func TestAccessSaysWhichTokenIsWrong(t *testing.T) {
 
 // Work of all members has the currency of the settings, and no price.
 func TestCurrencyIsThatOfTheSettings(t *testing.T) {
-	for settings, want := range map[string]string{"": "", "currency: CHF": "CHF"} {
-		play(t, settings, func(s *scene) {
+	for _, want := range []config.Currency{"", "CHF"} {
+		play(t, func(s *Settings) { s.Currency = want }, func(s *scene) {
 			s.join("Ada")
-			if e := s.only().Entries[0]; string(e.Currency) != want || e.Rate.Valid || e.Amount.Valid {
+			if e := s.only().Entries[0]; config.Currency(e.Currency) != want || e.Rate.Valid || e.Amount.Valid {
 				s.Errorf("currency %q, rate %v, amount %v; want %q alone", e.Currency, e.Rate, e.Amount, want)
 			}
 		})

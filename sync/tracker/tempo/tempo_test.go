@@ -1,7 +1,6 @@
 package tempo
 
 import (
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,7 +21,7 @@ func dialect() trackertest.Dialect {
 	return trackertest.Dialect{
 		Handler: handler, Token: token, Approval: []string{"status"}, Lists: "/4/timesheet-approvals/", Zoneless: true,
 		New: func(t testing.TB, net *remote.Network, base, token string) trackertest.Tracker {
-			return tempoAt(t, net, base, token, "currency: EUR")
+			return tempoAt(t, net, base, token, func(s *Settings) { s.Currency = "EUR" })
 		},
 		See: see,
 		State: func(s *trackertest.Sheet) tracker.State {
@@ -60,15 +59,15 @@ func see(e tracker.Entry) tracker.Entry {
 	return e
 }
 
-// tempoAt returns a tracker whose API is all at one base URL, with more settings.
-func tempoAt(t testing.TB, net *remote.Network, base, token, more string) *Tempo {
+// tempoAt returns a tracker whose API is all at one base URL. Change changes its settings; nil: nothing.
+func tempoAt(t testing.TB, net *remote.Network, base, token string, change func(*Settings)) *Tempo {
 	t.Helper()
-	s, err := settings(t, fmt.Sprintf(`site: %s
-token: {file: token}
-url: %q
-jira: {url: %q, user: %s, token: {file: token}}
-%s`, site, base, base, jiraUser, more), token)
-	if err != nil {
+	s := good()
+	s.URL, s.Jira.URL, s.Token, s.Jira.Token = base, base, config.SecretOf(token), config.SecretOf(token)
+	if change != nil {
+		change(&s)
+	}
+	if err := s.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	tempo, err := New(s, net)
@@ -78,25 +77,10 @@ jira: {url: %q, user: %s, token: {file: token}}
 	return tempo
 }
 
-// settings decodes a tracker's section. The token is in a file beside it.
-func settings(t testing.TB, lines, token string) (s Settings, err error) {
-	t.Helper()
-	folder := t.TempDir()
-	text := "syncs:\n  agency:\n    accounting: {kind: journal}\n    tracker:\n      kind: tempo\n      " + strings.ReplaceAll(lines, "\n", "\n      ") + "\n"
-	for name, content := range map[string]string{"token": token, "config.yaml": text} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	called := false
-	_, loadErr := config.Load(filepath.Join(folder, "config.yaml"), func(one config.Sync) error {
-		called, err = true, one.Tracker.Decode(&s)
-		return nil
-	})
-	if !called {
-		t.Fatal(loadErr)
-	}
-	return s, err
+// good are settings with all that is required.
+func good() Settings {
+	secret := config.SecretOf(token)
+	return Settings{Site: site, Token: secret, Jira: Jira{User: jiraUser, Token: secret}}
 }
 
 func TestConformance(t *testing.T) { trackertest.Test(t, dialect()) }

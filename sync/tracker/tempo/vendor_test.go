@@ -153,7 +153,11 @@ func (v vendor) approval(r *http.Request) (int, any) {
 	link := object{"self": self + r.URL.Path}
 	one := record(s, key(s), s.Changed)
 	one["self"], one["worklogs"], one["actions"] = link["self"], link, object{"reopen": link}
-	one["requiredSeconds"], one["timeSpentSeconds"] = 144000, 3600
+	var spent int64
+	for _, e := range s.Entries {
+		spent += e.Seconds
+	}
+	one["requiredSeconds"], one["timeSpentSeconds"] = 144000, spent
 	return 200, one
 }
 

@@ -1,51 +1,15 @@
 package tempo
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"tidemark/internal/remote"
 	"tidemark/sync/civil"
-	"tidemark/sync/money"
 	"tidemark/sync/tracker"
 )
-
-// list is one page of a list of Tempo.
-type list[T any] struct {
-	Results  []T `json:"results"`
-	Metadata *struct {
-		Next          string `json:"next"`
-		NextPageToken string `json:"nextPageToken"`
-	} `json:"metadata"`
-	clock time.Time
-}
-
-// ask reads one page of a list: with a search where something is asked for.
-func ask[T any](ctx context.Context, c *remote.Client, path string, query url.Values, asked any) (page list[T], err error) {
-	var answer remote.Answer
-	method := "POST "
-	if asked == nil {
-		method = "GET "
-		answer, err = c.Get(ctx, path, query, &page)
-	} else {
-		answer, err = c.Search(ctx, path, query, asked, &page)
-	}
-	page.clock = answer.Clock
-	switch {
-	case err != nil:
-		return page, err
-	case page.Results == nil || page.Metadata == nil:
-		return page, c.Misread(method+path, errors.New("the answer is no list: it has no results or no metadata"))
-	case len(page.Results) == 0 && page.Metadata.Next+page.Metadata.NextPageToken != "":
-		return page, c.Misread(method+path, errors.New("a page without rows says that more follow"))
-	}
-	return page, nil
-}
 
 type user struct {
 	AccountID remote.ID `json:"accountId"`
@@ -155,9 +119,10 @@ func (l logRow) sheet() (sheet, error) {
 }
 
 type approval struct {
-	User   user   `json:"user"`
-	Period period `json:"period"`
-	Status status `json:"status"`
+	User             user   `json:"user"`
+	Period           period `json:"period"`
+	Status           status `json:"status"`
+	TimeSpentSeconds int64  `json:"timeSpentSeconds"` // of all worklogs, those that are hidden from us too
 }
 
 // fault returns why an answer does not say how the approval of a timesheet stands; nil if it does.
@@ -247,64 +212,4 @@ type issue struct {
 			Name string    `json:"name"`
 		} `json:"project"`
 	} `json:"fields"`
-}
-
-// week puts a timesheet together.
-func (r *reading) week(ctx context.Context, s sheet, logs []worklog) (tracker.Week, error) {
-	w := tracker.Week{
-		ID: s.id(), Version: s.seen.version(), State: s.seen.state(), Period: s.days,
-		Member: tracker.Ref{ID: s.user, Name: r.members[s.user]}, Changed: s.seen.UpdatedAt.Time.Time,
-	}
-	if w.State == tracker.Approved {
-		w.Approved = w.Changed
-	}
-	var doubts []string
-	for _, log := range logs {
-		e, doubt := r.entry(log)
-		client, more, err := r.client(ctx, log, r.issues[log.Issue.ID])
-		if err != nil {
-			return w, err
-		}
-		e.Client = client
-		w.Entries = append(w.Entries, e)
-		for _, text := range []string{doubt, more} {
-			if text != "" && !slices.Contains(doubts, text) {
-				doubts = append(doubts, text)
-			}
-		}
-	}
-	if len(doubts) > 0 {
-		w.Trouble = &tracker.Trouble{Kind: tracker.Incomplete, Text: strings.Join(doubts, "; ")}
-	}
-	return w, nil
-}
-
-// entry returns what a worklog says without its client, and what is wrong with it.
-func (r *reading) entry(w worklog) (e tracker.Entry, doubt string) {
-	e = tracker.Entry{ID: string(w.ID), Seconds: w.TimeSpentSeconds, Billable: true, Note: w.Description, Currency: money.Currency(r.settings.Currency)}
-	day, err := civil.Parse(w.StartDate)
-	e.Date = day
-	i := r.issues[w.Issue.ID]
-	e.Task.ID = string(w.Issue.ID)
-	if i.Fields.Project.ID != "" {
-		e.Task.Name = strings.TrimSpace(i.Key + " " + i.Fields.Summary)
-		e.Project = tracker.Ref{ID: string(i.Fields.Project.ID), Name: i.Fields.Project.Name}
-	}
-	switch seconds := w.BillableSeconds; {
-	case seconds == nil:
-		doubt = fmt.Sprintf("worklog %s does not say how much of it is billable: save it once more in Tempo with its billable time", w.ID)
-	case *seconds > 0:
-		e.Seconds = *seconds
-	default:
-		e.Billable = false
-	}
-	switch {
-	case err != nil:
-		doubt = fmt.Sprintf("worklog %s has no date that can be read: %v: mend it in Tempo", w.ID, err)
-	case w.TimeSpentSeconds < 0 || w.BillableSeconds != nil && *w.BillableSeconds < 0:
-		doubt = fmt.Sprintf("worklog %s has less than no time: mend it in Tempo", w.ID)
-	case e.Task.ID != "" && e.Project.ID == "":
-		doubt = fmt.Sprintf("issue %s of worklog %s cannot be read in Jira: give the user of the Jira token access to its project, or move the work to another issue if it was deleted", w.Issue.ID, w.ID)
-	}
-	return e, doubt
 }
