@@ -87,7 +87,7 @@ func (g *Grant) renew(ctx context.Context) error {
 		return err
 	}
 	if stored.Account != g.vendor.Account {
-		return fmt.Errorf("%w %s: the sign-in is for %q, and the config says %q", ErrNone, "again", stored.Account, g.vendor.Account)
+		return fmt.Errorf("the sign-in is for %q, and the config says %q: run tidemark connect again", stored.Account, g.vendor.Account)
 	}
 	if g.good(stored) {
 		g.now = stored
