@@ -84,20 +84,17 @@ func kimaiAt(t testing.TB, net *remote.Network, base, token, more string) *Kimai
 func settings(t testing.TB, lines, token string) (s Settings, err error) {
 	t.Helper()
 	folder := t.TempDir()
-	text := "syncs:\n  agency:\n    accounting: {kind: journal}\n    tracker:\n      kind: kimai\n      " + strings.ReplaceAll(lines, "\n", "\n      ") + "\n"
+	text := "state: s.db\nsyncs:\n  agency:\n    schedule: '@hourly'\n    start: 2026-01-05\n    accounting: {kind: journal}\n    tracker:\n      kind: kimai\n      " + strings.ReplaceAll(lines, "\n", "\n      ") + "\n"
 	for name, content := range map[string]string{"token": token, "config.yaml": text} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	called := false
-	_, loadErr := config.Load(filepath.Join(folder, "config.yaml"), func(one config.Sync) error {
-		called, err = true, one.Tracker.Decode(&s)
-		return nil
-	})
-	if !called {
-		t.Fatal(loadErr)
+	c, err := config.Load(filepath.Join(folder, "config.yaml"), nil)
+	if err != nil {
+		t.Fatal(err)
 	}
+	err = c.Syncs[0].Tracker.Decode(&s)
 	return s, err
 }
 

@@ -83,7 +83,9 @@ func (r *reading) week(ctx context.Context, monday civil.Date) (tracker.Page, er
 		id, s := weekID(u.ID, monday), states[u.ID]
 		switch {
 		case r.settings.plugin() && s == "": // Disabled, or not in the list of users.
-			page.Kept = append(page.Kept, id)
+			if len(work[u.ID]) > 0 || unread[u.ID] != nil {
+				page.Kept = append(page.Kept, id)
+			}
 		case unread[u.ID] != nil:
 			page.Unread = append(page.Unread, tracker.Unread{ID: id, Reason: unread[u.ID].Error()})
 		case len(work[u.ID]) > 0 || s != notSubmitted && s != "":
