@@ -30,19 +30,23 @@ type object = map[string]any
 // vendor shows a world as Kimai with the plugin ApprovalBundle does.
 type vendor struct {
 	*trackertest.World
-	overtime bool           // the plugin's overtime is switched on
-	zone     *time.Location // of the token's owner
-	label    func(status string) string
-	rates    bool // the token may see them
-	holes    bool // some weeks were never submitted: weekly_overtime tells an object
-	bare     bool // the plugin is not installed
-	alone    bool // the token may see its owner's entries only
-	blind    bool // the token may not see approvals
+	overtime bool                       // the plugin's overtime is switched on
+	zone     *time.Location             // of the token's owner
+	key      func(status string) string // how weekly_overtime tells a status
+	label    func(status string) string // how week-status does
+	rates    bool                       // the token may see them
+	holes    bool                       // some weeks were never submitted: weekly_overtime tells an object
+	bare     bool                       // the plugin is not installed
+	alone    bool                       // the token may see its owner's entries only
+	blind    bool                       // the token may not see approvals
+
+	before func(r *http.Request) // called before each request; nil: nothing
+	edit   func(entry object)    // changes how entries are shown; nil: nothing
 }
 
 // kimai returns a vendor that is as most are. Its owner's clock is far from everybody's.
 func kimai(w *trackertest.World) *vendor {
-	return &vendor{World: w, overtime: true, zone: time.FixedZone("", -11*3600), rates: true, holes: true, label: english}
+	return &vendor{World: w, overtime: true, zone: time.FixedZone("", -11*3600), rates: true, holes: true, label: english, key: func(status string) string { return status }}
 }
 
 func english(status string) string {
@@ -75,6 +79,9 @@ func (v *vendor) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") != "Bearer "+token {
 		say(rw, 401, object{"message": "Invalid credentials"})
 		return
+	}
+	if v.before != nil {
+		v.before(r)
 	}
 	mux.ServeHTTP(rw, r)
 }
@@ -182,6 +189,9 @@ func (v *vendor) page(header http.Header, q url.Values, all []listed) (int, any)
 	list := make([]object, len(some))
 	for i, one := range some {
 		list[i] = v.timesheet(one)
+		if v.edit != nil {
+			v.edit(list[i])
+		}
 	}
 	if q.Get("full") != "1" {
 		for _, one := range list {
@@ -260,8 +270,8 @@ func number(id string) int {
 	return n
 }
 
-// key is what the plugin stores as the status of a sheet: withdrawn is not submitted.
-func key(s *trackertest.Sheet) string {
+// statusOf is what the plugin stores as the status of a sheet: withdrawn is not submitted.
+func statusOf(s *trackertest.Sheet) string {
 	switch {
 	case s == nil, s.State == tracker.Withdrawn:
 		return "not_submitted"
@@ -291,7 +301,7 @@ func (v *vendor) weekStatus(_ http.Header, q url.Values) (int, any) {
 	if err != nil {
 		return 500, object{"code": 500, "message": "Internal Server Error"}
 	}
-	return 200, v.label(key(v.Sheet(q.Get("user"), civil.WeekOf(day).First())))
+	return 200, v.label(statusOf(v.Sheet(q.Get("user"), civil.WeekOf(day).First())))
 }
 
 func (v *vendor) weeklyOvertime(_ http.Header, q url.Values) (int, any) {
@@ -322,10 +332,10 @@ func (v *vendor) weeklyOvertime(_ http.Header, q url.Values) (int, any) {
 // submitted lists the weeks of a user that are submitted or approved.
 func (v *vendor) submitted(user string, from civil.Date) (list []object) {
 	for monday := from; !monday.After(civil.DateOf(time.Now()).AddDays(7)); monday = monday.AddDays(7) {
-		if s := v.Sheet(user, monday); key(s) != "not_submitted" {
+		if s := v.Sheet(user, monday); statusOf(s) != "not_submitted" {
 			list = append(list, object{
 				"userId": number(user), "startDate": monday, "endDate": monday.AddDays(6), "expectedDuration": 144000, "actualDuration": 3600,
-				"user": s.Member.Name, "week": object{"label": "5. October", "value": monday}, "status": key(s), "overtimeYearly": 0,
+				"user": s.Member.Name, "week": object{"label": "5. October", "value": monday}, "status": v.key(statusOf(s)), "overtimeYearly": 0,
 			})
 		}
 	}
