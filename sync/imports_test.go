@@ -44,7 +44,7 @@ func layers() []layer {
 		{"internal/remote", nil},
 		{"internal/remote/remotetest", nil},
 		{"internal/histories", []string{
-			"sync", "state", "sync/tracker", "sync/tracker/trackertest", "sync/accounting", "sync/civil", "sync/money", "internal/remote", "internal/remote/remotetest",
+			"sync", "state", "sync/tracker", "sync/tracker/trackertest", "sync/accounting", "sync/accounting/accountingtest", "sync/civil", "sync/money", "internal/remote", "internal/remote/remotetest",
 		}},
 		{"daemon", []string{"sync", "state", "sync/tracker", "sync/accounting", "sync/civil", "sync/money", "config", "systemd", "internal/fault"}},
 		{"internal/cli", []string{

@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"tidemark/config"
+	"tidemark/internal/histories"
 	"tidemark/internal/remote"
 	"tidemark/internal/remote/remotetest"
 	"tidemark/sync/accounting"
@@ -106,3 +107,5 @@ func TestTaxesAreNamed(t *testing.T) {
 		t.Errorf("Prepare with an unknown tax = %v, want the cure", err)
 	}
 }
+
+func TestNothingIsBilledTwiceWhateverIsLost(t *testing.T) { histories.Lost(t, dialect("po_number")) }

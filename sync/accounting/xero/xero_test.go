@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"tidemark/internal/histories"
 	"tidemark/internal/remote"
 	"tidemark/sync/accounting/accountingtest"
 	"tidemark/sync/accounting/xero"
@@ -46,3 +47,5 @@ func TestXero(t *testing.T) { accountingtest.Test(t, dialect()) }
 func TestXeroAsDescribed(t *testing.T) {
 	accountingtest.Described(t, dialect(), "xero_accounting.yaml")
 }
+
+func TestNothingIsBilledTwiceWhateverIsLost(t *testing.T) { histories.Lost(t, dialect()) }
