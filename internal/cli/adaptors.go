@@ -15,6 +15,8 @@ import (
 	"tidemark/sync/accounting/xero"
 	"tidemark/sync/tracker"
 	"tidemark/sync/tracker/folder"
+	"tidemark/sync/tracker/kimai"
+	"tidemark/sync/tracker/tempo"
 )
 
 // source is a tracker that a person can check.
@@ -33,6 +35,16 @@ func newTracker(s config.Section, net *remote.Network) (source, []string, error)
 		faults := s.Decode(&c)
 		t, err := folder.New(c)
 		return t, []string{string(c.Path)}, config.Join(faults, s.Fault(err))
+	case "kimai":
+		var c kimai.Settings
+		faults := s.Decode(&c)
+		t, err := kimai.New(c, net)
+		return t, nil, config.Join(faults, s.Fault(err))
+	case "tempo":
+		var c tempo.Settings
+		faults := s.Decode(&c)
+		t, err := tempo.New(c, net)
+		return t, nil, config.Join(faults, s.Fault(err))
 	}
 	return nil, nil, s.Unknown(slices.Sorted(maps.Keys(trackers())))
 }
@@ -63,7 +75,9 @@ func newAccounting(s config.Section, net *remote.Network, tokens string) (sync.A
 }
 
 // trackers are the settings of every kind of tracker, for the schema.
-func trackers() map[string]any { return map[string]any{"folder": folder.Settings{}} }
+func trackers() map[string]any {
+	return map[string]any{"folder": folder.Settings{}, "kimai": kimai.Settings{}, "tempo": tempo.Settings{}}
+}
 
 // systems are the settings of every kind of accounting system, for the schema.
 func systems() map[string]any {

@@ -163,7 +163,7 @@ func (c *call) authorize(header http.Header) error {
 	}
 	value, err := c.client.Authorize(c.ctx)
 	if err != nil {
-		return err
+		return &signInError{err}
 	}
 	header.Set("Authorization", value)
 	c.authorization = value
@@ -171,6 +171,11 @@ func (c *call) authorize(header http.Header) error {
 	c.hide = strings.NewReplacer(value, secret, bare, secret)
 	return nil
 }
+
+// signInError is an error of the credentials themselves. Nothing was sent.
+type signInError struct{ error }
+
+func (e *signInError) Unwrap() error { return e.error }
 
 // http returns what makes one attempt. A read follows redirects within its host, a write none.
 func (c *call) http() *http.Client {

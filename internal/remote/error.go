@@ -70,12 +70,15 @@ func (e *Error) ParkedUntil() time.Time { return e.Until }
 // outcome turns what a call ended with into its error; nil if it ended well.
 func (c *call) outcome(err error) error {
 	e := &Error{Vendor: c.client.Vendor, Asked: c.Method + " " + c.Path}
+	signIn, unsigned := errors.AsType[*signInError](err)
 	switch {
 	case c.ctx.Err() != nil && (err != nil || c.answer.Status == 0):
 		e.Kind, e.Cause = Stopped, c.ctx.Err()
 		if c.sent && !c.ReadOnly {
 			e.Kind = Unknown
 		}
+	case unsigned:
+		e.Kind, e.Cause = Unauthorised, signIn.error
 	case errors.Is(err, errElsewhere):
 		e.Kind, e.Cause = Moved, err
 	case err != nil:

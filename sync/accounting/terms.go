@@ -36,9 +36,17 @@ func (l Line) Terms(c money.Currency, limits Limits) Terms {
 	}
 	how := fmt.Sprintf(" (%s h)", decimal.NewFromInt(l.Seconds).DivRound(secondsAnHour, 2).StringFixed(2))
 	if !l.Stated {
-		how = strings.TrimSuffix(how, ")") + " × " + c.Format(l.Rate) + ")"
+		how = strings.TrimSuffix(how, ")") + " × " + exactly(l.Rate, c) + ")"
 	}
 	return Terms{decimal.NewFromInt(1), l.Amount, limits.text(l.Text, how)}
+}
+
+// exactly writes a price with all of its decimals, and as many as the currency has at least.
+func exactly(price decimal.Decimal, c money.Currency) string {
+	if price.Equal(c.Round(price)) {
+		return c.Format(price)
+	}
+	return price.String() + " " + string(c)
 }
 
 // gives reports whether a product is rounded to an amount by everybody: it is nearer to it than half of the

@@ -19,7 +19,7 @@ func OfWrite(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, remote.Limited):
+	case errors.Is(err, remote.Limited), errors.Is(err, remote.Unauthorised) && Status(err) == 0:
 		return fmt.Errorf("%w, %w: %w", accounting.ErrNotSent, accounting.ErrPaused, err)
 	case errors.Is(err, remote.Unavailable):
 		return fmt.Errorf("%w: %w", accounting.ErrNotSent, err)
