@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -49,18 +50,20 @@ func TestLabelsAreKnownInThePluginsLanguagesAndFromTheSettings(t *testing.T) {
 }
 
 func TestUnknownStatusIsAnErrorThatNamesItAndTheSetting(t *testing.T) {
-	for _, overtime := range []bool{true, false} {
-		play(t, "", func(s *scene) {
-			s.overtime, s.label = overtime, in("Godkendt", "Godkendt", "Godkendt", "Godkendt")
-			s.key = func(string) string { return "Godkendt" }
-			s.member("Ada", monday)
-			page, err := s.told(monday)
-			for _, part := range []string{"kimai: ", "labels", `"Godkendt"`, "2026-10-05"} {
-				if !strings.Contains(fmt.Sprint(err), part) || len(page.Weeks) > 0 {
-					s.Errorf("%d weeks, error %v, want one that says %q", len(page.Weeks), err, part)
+	for _, word := range []string{"Godkendt", ""} {
+		for _, overtime := range []bool{true, false} {
+			play(t, "", func(s *scene) {
+				s.overtime, s.label = overtime, in(word, word, word, word)
+				s.key = s.label
+				s.member("Ada", monday)
+				page, err := s.told(monday)
+				for _, part := range []string{"kimai: ", "labels", strconv.Quote(word), "2026-10-05"} {
+					if !strings.Contains(fmt.Sprint(err), part) || len(page.Weeks) > 0 {
+						s.Errorf("%d weeks, error %v, want one that says %q", len(page.Weeks), err, part)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
 
@@ -102,6 +105,10 @@ func TestUserWhoIsDisabledIsKeptAndNotAskedAboutWeekByWeek(t *testing.T) {
 			page := s.good(early)
 			if want := []string{weekID("1", early), weekID("1", monday)}; !slices.Equal(page.Kept, want) {
 				s.Errorf("kept %v, want %v", page.Kept, want)
+			}
+			// Five weeks of Bob and the token's owner, once whether Bob's approval stands, and Ada once.
+			if n := s.requests(statusPath); !overtime && n != 12 {
+				s.Errorf("week-status was asked %d times, want 12", n)
 			}
 			if len(page.Weeks) != 1 || page.Weeks[0].Member.Name != "Bob" || page.Weeks[0].State != tracker.Approved {
 				s.Errorf("told %+v, want Bob's week", page.Weeks)
@@ -172,14 +179,8 @@ func TestWeeklyOvertimeIsAskedOncePerUserAndOnceMoreForApprovals(t *testing.T) {
 		if len(page.Weeks) != 24 {
 			s.Errorf("told %d weeks, want 24", len(page.Weeks))
 		}
-		asked := 0
-		for _, path := range s.asked {
-			if path == "/api"+overtimePath {
-				asked++
-			}
-		}
-		if asked != 7 { // The token's owner has no week.
-			s.Errorf("weekly_overtime was asked %d times for 4 users, 3 of them with approvals, want 7", asked)
+		if n := s.requests(overtimePath); n != 7 { // The token's owner has no week.
+			s.Errorf("weekly_overtime was asked %d times for 4 users, 3 of them with approvals, want 7", n)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -101,7 +102,7 @@ func settings(t testing.TB, lines, token string) (s Settings, err error) {
 func TestConformance(t *testing.T) { trackertest.Test(t, dialect()) }
 
 func TestConformanceWeekByWeek(t *testing.T) {
-	trackertest.Test(t, dialectOf(func(v *vendor) { v.overtime = false }, ""))
+	trackertest.Test(t, dialectOf(func(v *vendor) { v.overtime, v.zone = false, time.FixedZone("", 14*3600) }, ""))
 }
 
 func TestConformanceWithoutThePlugin(t *testing.T) {

@@ -276,8 +276,10 @@ func (r *reading) list(ctx context.Context, query url.Values) (all []timesheet, 
 			}
 		}
 		before, clock = total, answer.Clock
-		pages, err := strconv.Atoi(answer.Header.Get("X-Total-Pages"))
-		if last := err == nil && number >= pages || err != nil && len(page) < r.settings.pageSize(); last {
+		switch pages, err := strconv.Atoi(answer.Header.Get("X-Total-Pages")); {
+		case err != nil:
+			return nil, clock, r.client.Misread("GET /timesheets", errors.New("the header X-Total-Pages is missing: look for a proxy in between that takes it away"))
+		case number >= pages:
 			return all, clock, nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/internal/remote"
 	"tidemark/sync/civil"
 	"tidemark/sync/tracker"
 	"tidemark/sync/tracker/trackertest"
@@ -62,6 +63,57 @@ func TestEntriesThatKeepVanishingAreAnErrorInTheEnd(t *testing.T) {
 			s.Errorf("told %d weeks, error %v, want %v", len(page.Weeks), err, errShifted)
 		}
 	})
+}
+
+func TestEntryThatIsPushedToTheNextPageIsToldOnce(t *testing.T) {
+	play(t, "", func(s *scene) {
+		s.PageSize = 2
+		m := s.Join("Ada", "UTC")
+		first, second, third, late := s.Work(monday), s.Work(monday), s.Work(monday), s.Work(monday)
+		first.Number, second.Number, third.Number, late.Number = 11, 12, 13, 10 // The late one moves here from another week.
+		sheet := s.World.Approve(m, monday, first, second, third)
+		s.atPage("2", func() {
+			if len(sheet.Entries) == 3 {
+				s.Grow(sheet, late)
+			}
+		})
+		if w := s.only(); w.Trouble != nil || len(w.Entries) != 3 || w.Entries[2].ID != "13" {
+			s.Errorf("told %+v, want the entries 11 to 13, once each", w.Entries)
+		}
+	})
+}
+
+func TestAnswerThatIsNoListIsNotAnEmptyKimai(t *testing.T) {
+	for _, tt := range []struct{ path, text string }{
+		{"/api/timesheets", `null`},
+		{"/api/timesheets", `{}`},
+		{"/api/timesheets", `[]`}, // Without the header that tells of pages.
+		{"/api/users", `null`},
+		{"/api/users", `[]`},
+		{"/api/users", `[{"username":"ada"}]`},
+		{"/api" + overtimePath, `null`},
+		{"/api" + overtimePath, `7`},
+	} {
+		play(t, "", func(s *scene) {
+			s.member("Ada", monday)
+			s.instead = map[string]string{tt.path: tt.text}
+			if page, err := s.told(monday); !errors.Is(err, remote.Malformed) || len(page.Weeks) > 0 {
+				s.Errorf("%s answers %s: %d weeks, error %v, want %v", tt.path, tt.text, len(page.Weeks), err, remote.Malformed)
+			}
+		})
+	}
+}
+
+func TestEntryOfNobodyIsAnError(t *testing.T) {
+	for name, nobody := range map[string]any{"none": nil, "without an id": object{"username": "ada"}, "as an id alone": 7} {
+		play(t, "", func(s *scene) {
+			s.member("Ada", monday)
+			s.edit = func(entry object) { entry["user"] = nobody }
+			if page, err := s.told(monday); !errors.Is(err, remote.Malformed) {
+				s.Errorf("%s: %d weeks, error %v, want %v", name, len(page.Weeks), err, remote.Malformed)
+			}
+		})
+	}
 }
 
 func TestEntryThatIsWrongStopsNoOther(t *testing.T) {

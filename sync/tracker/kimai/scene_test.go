@@ -20,7 +20,7 @@ type scene struct {
 	*testing.T
 	*vendor
 	*Kimai
-	asked []string // paths, with the user of a request about approvals
+	asked []string // the path of each request
 }
 
 // play runs a test in a scene, with more settings.
@@ -42,6 +42,16 @@ func play(t *testing.T, more string, test func(s *scene)) {
 func (s *scene) member(name string, first civil.Date) (*trackertest.Member, *trackertest.Sheet) {
 	m := s.Join(name, "Europe/Berlin")
 	return m, s.World.Approve(m, first, s.Work(first), s.Work(first.AddDays(1)))
+}
+
+// requests returns how often a path was asked for.
+func (s *scene) requests(path string) (n int) {
+	for _, one := range s.asked {
+		if one == "/api"+path {
+			n++
+		}
+	}
+	return n
 }
 
 // told reads the weeks from a Monday on.
