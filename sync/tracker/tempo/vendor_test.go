@@ -233,8 +233,12 @@ func (v vendor) attributes(r *http.Request) (int, any) {
 	return v.paged(r, []object{one("_Colour_", "Colour", "INPUT_FIELD"), one("_Account_", "Account", "ACCOUNT")})
 }
 
-// accounts are one for each client.
+// accounts are one for each client. Every other one is archived.
 func (v vendor) accounts(r *http.Request) (int, any) {
+	var asked struct{ Statuses []string }
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		return refuse(400, "no body")
+	}
 	clients := map[string]string{}
 	for _, s := range v.Sheets {
 		for _, e := range s.Entries {
@@ -245,16 +249,18 @@ func (v vendor) accounts(r *http.Request) (int, any) {
 	rows := []object{}
 	for id, name := range clients {
 		number, _ := strconv.Atoi(id)
-		rows = append(rows, accountOf(number, name))
+		if one := accountOf(number, name); slices.Contains(asked.Statuses, one["status"].(string)) {
+			rows = append(rows, one)
+		}
 	}
 	slices.SortFunc(rows, func(a, b object) int { return cmp.Compare(a["id"].(int), b["id"].(int)) })
 	return v.paged(r, rows)
 }
 
 func accountOf(client int, name string) object {
-	address := accountAddress(client + 100_000)
+	address, status := accountAddress(client+100_000), []string{"OPEN", "ARCHIVED"}[client%2]
 	return object{
-		"id": client + 100_000, "key": fmt.Sprintf("ACC-%d", client), "name": name + " account", "self": address, "status": "OPEN", "global": false,
+		"id": client + 100_000, "key": fmt.Sprintf("ACC-%d", client), "name": name + " account", "self": address, "status": status, "global": false,
 		"lead": object{"accountId": "1", "self": "https://" + site}, "links": object{"self": address + "/links"},
 		"customer": object{"id": client, "key": fmt.Sprintf("C%d", client), "name": name, "self": fmt.Sprintf("%s/customers/%d", self, client)},
 	}
