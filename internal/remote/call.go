@@ -150,9 +150,19 @@ func (c *call) dress(header http.Header) {
 	}
 	for _, more := range []http.Header{c.client.Header, c.Header} {
 		for name, values := range more {
-			header[http.CanonicalHeaderKey(name)] = values
+			header[spelled(name)] = values
 		}
 	}
+}
+
+// spelled returns how the name of a header is written. Where net/http finds an Idempotency-Key by that very
+// spelling it sends the request again on its own, and tells nobody.
+func spelled(name string) string {
+	name = http.CanonicalHeaderKey(name)
+	if name == "Idempotency-Key" || name == "X-Idempotency-Key" {
+		return strings.ToLower(name)
+	}
+	return name
 }
 
 // authorize adds credentials that change, the same to every attempt of a call: some systems tell repeated keys

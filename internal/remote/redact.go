@@ -2,6 +2,7 @@ package remote
 
 import (
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -50,16 +51,10 @@ type headers struct {
 
 // MarshalZerologObject writes the headers in the order of their names.
 func (h headers) MarshalZerologObject(e *zerolog.Event) {
-	for _, name := range slices.Sorted(func(yield func(string) bool) {
-		for name := range h.Header {
-			if !yield(name) {
-				return
-			}
-		}
-	}) {
+	for _, name := range slices.Sorted(maps.Keys(h.Header)) {
 		value := secret
 		if shown(name) {
-			value = h.hide.Replace(h.Get(name))
+			value = h.hide.Replace(strings.Join(h.Header[name], ", "))
 		}
 		e.Str(strings.ToLower(name), value)
 	}
