@@ -3,6 +3,7 @@ package remote
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -231,7 +232,7 @@ func (c *call) again(ctx context.Context, resp *http.Response, err error) (bool,
 	switch status := resp.StatusCode; {
 	case status == http.StatusTooManyRequests:
 		return c.later(resp, time.Minute), nil
-	case status == http.StatusServiceUnavailable && !asked(resp.Header, time.Now()).IsZero():
+	case status == http.StatusServiceUnavailable && turnedAway(resp.Header):
 		return c.later(resp, 0), nil
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status >= 500 && status != http.StatusNotImplemented:
 		return c.Repeatable, nil
@@ -298,16 +299,24 @@ func (a attempts) RoundTrip(req *http.Request) (*http.Response, error) {
 // one that was answered with a refusal.
 func mayHaveEffect(resp *http.Response, err error) bool {
 	if err != nil {
-		dial, is := errors.AsType[*net.OpError](err)
-		return !is || dial.Op != "dial"
+		return !neverLeft(err)
 	}
 	switch status := resp.StatusCode; {
 	case status == http.StatusServiceUnavailable:
-		return asked(resp.Header, time.Now()).IsZero()
+		return !turnedAway(resp.Header)
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
 		return true
 	}
 	return resp.StatusCode < 400 || resp.StatusCode >= 500
+}
+
+// neverLeft reports whether an attempt ended before there was a connection to send it over.
+func neverLeft(err error) bool {
+	if _, is := errors.AsType[*tls.CertificateVerificationError](err); is {
+		return true
+	}
+	dial, is := errors.AsType[*net.OpError](err)
+	return is && (dial.Op == "dial" || dial.Op == "proxyconnect")
 }
 
 // decodable returns why an answer cannot be the JSON that was asked for; nil if it can.

@@ -86,6 +86,12 @@ func asked(header http.Header, now time.Time) time.Time {
 	return until
 }
 
+// turnedAway reports whether an answer of 503 says in so many words that the request is to come again: then it
+// was not executed. A vendor's usual count of its quota does not say so.
+func turnedAway(header http.Header) bool {
+	return header.Get("Retry-After") != "" && !asked(header, time.Now()).IsZero()
+}
+
 func seconds(text string, now time.Time) time.Time {
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	switch {

@@ -44,7 +44,7 @@ func (c *Client) decoded(ctx context.Context, r Request, into any) (Answer, erro
 // the outcome unknown, unless the request only reads.
 func (c *Client) Send(ctx context.Context, r Request, into any) (Answer, error) {
 	answer, err := c.decoded(ctx, r, into)
-	if e, is := errors.AsType[*Error](err); is && e.Kind == Malformed && !r.ReadOnly && r.Method != http.MethodGet {
+	if e, is := errors.AsType[*Error](err); is && e.Kind == Malformed && !r.ReadOnly && r.Method != http.MethodGet && r.Method != "" {
 		e.Kind = Unknown
 	}
 	return answer, err
