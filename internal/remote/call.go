@@ -1,14 +1,11 @@
 package remote
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -47,6 +44,8 @@ const longestWait = time.Minute
 var (
 	errElsewhere = errors.New("the address redirects to another host, where credentials do not follow: set the right url")
 	errTooLarge  = errors.New("the answer is too large")
+	// A write follows no redirect, a read three.
+	errRedirected = errors.New("the address redirects: set the right url")
 )
 
 // call is one request under way.
@@ -78,7 +77,7 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	}
 	k.Path = target.Path
 	if until := c.limits.parkedUntil(); time.Now().Before(until) {
-		return Answer{}, &Error{Kind: Limited, Vendor: c.Vendor, Asked: k.Method + " " + k.Path, Until: until}
+		return Answer{}, k.outcome(&parkedError{until})
 	}
 	leave, err := c.limits.enter(ctx)
 	if err != nil {
@@ -276,57 +275,4 @@ func (c *call) pause(_, _ time.Duration, attempt int, resp *http.Response) time.
 	}
 	longest := min(time.Second<<attempt, 30*time.Second)
 	return longest/2 + rand.N(longest/2)
-}
-
-// attempts makes single attempts, and tells of each.
-type attempts struct{ *call }
-
-// RoundTrip sends once.
-func (a attempts) RoundTrip(req *http.Request) (*http.Response, error) {
-	began := time.Now()
-	a.done = a.done || a.sent
-	resp, err := a.client.network.options.Transport.RoundTrip(req)
-	a.sent = mayHaveEffect(resp, err)
-	s := Sample{Account: a.client.ID, Host: req.URL.Host, Method: req.Method, Took: time.Since(began)}
-	if resp != nil {
-		s.Status = resp.StatusCode
-	}
-	a.client.tell(req, s, err)
-	return resp, err
-}
-
-// mayHaveEffect reports whether an attempt may have done what it asked for: not one that never left, and not
-// one that was answered with a refusal.
-func mayHaveEffect(resp *http.Response, err error) bool {
-	if err != nil {
-		return !neverLeft(err)
-	}
-	switch status := resp.StatusCode; {
-	case status == http.StatusServiceUnavailable:
-		return !turnedAway(resp.Header)
-	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
-		return true
-	}
-	return resp.StatusCode < 400 || resp.StatusCode >= 500
-}
-
-// neverLeft reports whether an attempt ended before there was a connection to send it over.
-func neverLeft(err error) bool {
-	if _, is := errors.AsType[*tls.CertificateVerificationError](err); is {
-		return true
-	}
-	dial, is := errors.AsType[*net.OpError](err)
-	return is && (dial.Op == "dial" || dial.Op == "proxyconnect")
-}
-
-// decodable returns why an answer cannot be the JSON that was asked for; nil if it can.
-func (a Answer) decodable() error {
-	body := bytes.TrimSpace(a.Body)
-	switch {
-	case len(body) == 0:
-		return errors.New("the answer is empty")
-	case body[0] == '<':
-		return errors.New("the answer is a page, not JSON: set the right url, or look for a proxy in between")
-	}
-	return nil
 }

@@ -24,7 +24,7 @@ const (
 	Unavailable  Kind = "not available"         // a read without an answer, or a write that was surely not sent
 	Malformed    Kind = "not understood"        // an answer to a read that is not what it should be
 	Unknown      Kind = "outcome unknown"       // a write that may have had its effect
-	Moved        Kind = "redirected elsewhere"  // the address leads to another host: credentials do not follow
+	Moved        Kind = "redirected elsewhere"  // the address leads where credentials or a write do not follow
 	Stopped      Kind = "stopped while waiting" // the context ended
 )
 
@@ -69,33 +69,51 @@ func (e *Error) ParkedUntil() time.Time { return e.Until }
 
 // outcome turns what a call ended with into its error; nil if it ended well.
 func (c *call) outcome(err error) error {
-	e := &Error{Vendor: c.client.Vendor, Asked: c.Method + " " + c.Path}
+	e := &Error{Vendor: c.client.Vendor, Asked: c.clear(c.Method + " " + c.Path)}
 	signIn, unsigned := errors.AsType[*signInError](err)
+	held, parked := errors.AsType[*parkedError](err)
 	switch {
 	case c.ctx.Err() != nil && (err != nil || c.answer.Status == 0):
-		e.Kind, e.Cause = Stopped, c.ctx.Err()
-		if c.sent && !c.ReadOnly {
-			e.Kind = Unknown
-		}
+		e.Kind, e.Cause = c.halted(Stopped), c.ctx.Err()
+	case errors.Is(err, errNoTime):
+		e.Kind, e.Cause = c.halted(Stopped), err
+	case parked:
+		e.Kind, e.Until = c.halted(Limited), held.until
 	case unsigned:
-		e.Kind, e.Cause = Unauthorised, signIn.error
+		e.Kind, e.Cause = Unauthorised, &hidden{c.clear(signIn.Error()), signIn.error}
 	case errors.Is(err, errElsewhere):
-		e.Kind, e.Cause = Moved, err
+		e.Kind, e.Cause = Moved, c.plain(err)
 	case err != nil:
 		e.Kind, e.Cause = c.lost(err), c.plain(err)
 	case c.answer.Status >= 200 && c.answer.Status < 300:
 		return nil
 	default:
-		if c.answer.Status == http.StatusUnauthorized && c.client.Refused != nil {
-			c.client.Refused(c.authorization)
-		}
-		e.Status, e.Kind, e.Text, e.Body = c.answer.Status, c.kind(), c.sentence(), c.answer.Body
-		e.Until = c.until
+		c.refused(e)
 	}
 	if c.done && !c.ReadOnly {
 		e.Kind = Unknown // Whatever the last attempt came to, one before it may have had its effect.
 	}
 	return e
+}
+
+// halted returns the kind of a call that ended between two attempts, or before the first.
+func (c *call) halted(kind Kind) Kind {
+	if c.sent && !c.ReadOnly {
+		return Unknown
+	}
+	return kind
+}
+
+// refused fills in what a whole answer outside of 2xx says.
+func (c *call) refused(e *Error) {
+	if c.answer.Status == http.StatusUnauthorized && c.client.Refused != nil {
+		c.client.Refused(c.authorization)
+	}
+	e.Status, e.Kind, e.Text, e.Body = c.answer.Status, c.kind(), c.sentence(), c.answer.Body
+	e.Until = c.until
+	if e.Kind == Moved {
+		e.Text, e.Cause = "", errRedirected
+	}
 }
 
 // lost says what an attempt means that got no whole answer.
@@ -120,7 +138,7 @@ func (c *call) kind() Kind {
 		return NotFound
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && !c.until.IsZero():
 		return Limited
-	case status >= 300 && status < 400 && c.ReadOnly:
+	case status >= 300 && status < 400 && c.ReadOnly, movedForGood(status):
 		return Moved
 	case status != http.StatusRequestTimeout && status != http.StatusTooEarly && status >= 400 && status < 500:
 		return Rejected
@@ -128,6 +146,12 @@ func (c *call) kind() Kind {
 		return Unavailable
 	}
 	return Unknown
+}
+
+// movedForGood tells the redirects that mean: ask there in place of here. The others may follow a write that
+// was done.
+func movedForGood(status int) bool {
+	return status == http.StatusMovedPermanently || status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
 }
 
 // plain strips what net/http puts around an error: it holds the whole URL.

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -44,13 +45,36 @@ func (a *account) enter(ctx context.Context) (leave func(), err error) {
 	return leave, nil
 }
 
-// turn waits until the rate allows one more attempt.
-func (a *account) turn(ctx context.Context) error { return a.limiter.Wait(ctx) }
+// errNoTime ends a call whose turn would come after its deadline.
+var errNoTime = fmt.Errorf("%w before the next turn", context.DeadlineExceeded)
 
+// parkedError ends a call while the account is parked.
+type parkedError struct{ until time.Time }
+
+func (p *parkedError) Error() string { return "parked until " + p.until.UTC().Format(time.RFC3339) }
+
+// turn waits until the rate allows one more attempt. The account may have been parked in the meantime.
+func (a *account) turn(ctx context.Context) error {
+	err := a.limiter.Wait(ctx)
+	until := a.parkedUntil()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return errNoTime
+	case time.Now().Before(until):
+		return &parkedError{until}
+	}
+	return nil
+}
+
+// park never shortens: of two answers the one that asks for more time holds.
 func (a *account) park(until time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.parked = until
+	if until.After(a.parked) {
+		a.parked = until
+	}
 }
 
 func (a *account) parkedUntil() time.Time {

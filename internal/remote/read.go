@@ -74,3 +74,15 @@ func (a Answer) Decode(into any) error {
 	}
 	return nil
 }
+
+// decodable returns why an answer cannot be the JSON that was asked for; nil if it can.
+func (a Answer) decodable() error {
+	body := bytes.TrimSpace(a.Body)
+	switch {
+	case len(body) == 0:
+		return errors.New("the answer is empty")
+	case body[0] == '<':
+		return errors.New("the answer is a page, not JSON: set the right url, or look for a proxy in between")
+	}
+	return nil
+}
