@@ -21,7 +21,7 @@ func (a attempts) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp != nil {
 		s.Status = resp.StatusCode
 	}
-	a.client.tell(req, s, err)
+	a.tell(req, s, err)
 	return resp, err
 }
 

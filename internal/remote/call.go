@@ -59,33 +59,40 @@ type call struct {
 	until  time.Time // the answer asked to wait until then
 
 	authorization string            // of this call, where it changes
-	hide          *strings.Replacer // what hides it; nil: there is none
+	hide          *strings.Replacer // of the secrets of the account, and this one
 }
 
 // Do sends a request. The error is an [*Error]; an answer outside of 2xx is one.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
+	return c.call(ctx, r).do()
+}
+
+func (c *Client) call(ctx context.Context, r Request) *call {
 	if r.Method == "" {
 		r.Method = http.MethodGet
 	}
 	if r.ReadOnly = r.ReadOnly || r.Method == http.MethodGet; r.ReadOnly {
 		r.Repeatable = true
 	}
-	k := &call{Request: r, ctx: ctx, client: c}
-	target, err := c.target(r)
+	return &call{Request: r, ctx: ctx, client: c, hide: c.hide}
+}
+
+func (c *call) do() (Answer, error) {
+	target, err := c.client.target(c.Request)
 	if err != nil {
-		return Answer{}, &Error{Kind: Moved, Vendor: c.Vendor, Asked: r.Method, Cause: err}
+		return Answer{}, &Error{Kind: Moved, Vendor: c.client.Vendor, Asked: c.Method, Cause: err}
 	}
-	k.Path = target.Path
-	if until := c.limits.parkedUntil(); time.Now().Before(until) {
-		return Answer{}, k.outcome(&parkedError{until})
+	c.Path = target.Path
+	if until := c.client.limits.parkedUntil(); time.Now().Before(until) {
+		return Answer{}, c.outcome(&parkedError{until})
 	}
-	leave, err := c.limits.enter(ctx)
+	leave, err := c.client.limits.enter(c.ctx)
 	if err != nil {
-		return Answer{}, k.outcome(err)
+		return Answer{}, c.outcome(err)
 	}
 	defer leave()
-	err = k.outcome(k.send(target))
-	return k.answer, err
+	err = c.outcome(c.send(target))
+	return c.answer, err
 }
 
 // target returns the URL of a request. It is an error if that is not below the host of the account.
@@ -97,7 +104,7 @@ func (c *Client) target(r Request) (*url.URL, error) {
 	if !target.IsAbs() && target.Host == "" {
 		target = c.base.JoinPath(r.Path)
 	}
-	if target.Scheme != c.base.Scheme || target.Host != c.base.Host {
+	if !within(c.base, target) {
 		return nil, errElsewhere
 	}
 	if r.Query != nil {
@@ -177,8 +184,7 @@ func (c *call) authorize(header http.Header) error {
 	}
 	header.Set("Authorization", value)
 	c.authorization = value
-	_, bare, _ := strings.Cut(value, " ")
-	c.hide = strings.NewReplacer(value, secret, bare, secret)
+	c.hide = hiding(append(credentials(value), c.client.secrets...))
 	return nil
 }
 
@@ -196,7 +202,7 @@ func (c *call) http() *http.Client {
 			switch {
 			case c.Method != http.MethodGet || len(via) > 3:
 				return http.ErrUseLastResponse
-			case next.URL.Host != c.client.base.Host || next.URL.Scheme != c.client.base.Scheme:
+			case !within(c.client.base, next.URL):
 				return errElsewhere
 			}
 			return nil

@@ -185,13 +185,7 @@ func (c *call) sentence() string {
 }
 
 // clear takes the secrets out of a text.
-func (c *call) clear(text string) string {
-	text = c.client.hide.Replace(text)
-	if c.hide != nil {
-		text = c.hide.Replace(text)
-	}
-	return text
-}
+func (c *call) clear(text string) string { return c.hide.Replace(text) }
 
 // spoken finds the sentence in the shapes in which vendors wrap it.
 func spoken(said any, depth int) string {

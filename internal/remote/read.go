@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 )
 
@@ -27,15 +28,13 @@ func (c *Client) Search(ctx context.Context, path string, query url.Values, aske
 }
 
 func (c *Client) decoded(ctx context.Context, r Request, into any) (Answer, error) {
-	answer, err := c.Do(ctx, r)
+	k := c.call(ctx, r)
+	answer, err := k.do()
 	if err != nil {
 		return answer, err
 	}
 	if err := answer.Decode(into); err != nil {
-		if r.Method == "" {
-			r.Method = http.MethodGet
-		}
-		return answer, c.Misread(r.Method+" "+r.Path, errors.New(c.hide.Replace(err.Error())))
+		return answer, c.Misread(k.clear(k.Method+" "+r.Path), errors.New(k.clear(err.Error())))
 	}
 	return answer, nil
 }
@@ -54,13 +53,16 @@ func (c *Client) Send(ctx context.Context, r Request, into any) (Answer, error) 
 // record.
 func (c *Client) Misread(asked string, cause error) error {
 	asked, _, _ = strings.Cut(asked, "?")
-	return &Error{Kind: Malformed, Vendor: c.Vendor, Asked: asked, Cause: cause}
+	return &Error{Kind: Malformed, Vendor: c.Vendor, Asked: c.hide.Replace(asked), Cause: cause}
 }
 
 // Decode reads the one JSON value that the answer is.
 func (a Answer) Decode(into any) error {
 	if err := a.decodable(); err != nil {
 		return err
+	}
+	if string(bytes.TrimSpace(a.Body)) == "null" && record(into) {
+		return errors.New("the answer is null")
 	}
 	d := json.NewDecoder(bytes.NewReader(a.Body))
 	if err := d.Decode(into); err != nil {
@@ -73,6 +75,13 @@ func (a Answer) Decode(into any) error {
 		return errors.New("something follows the answer")
 	}
 	return nil
+}
+
+// record reports whether a value has members: null would leave all of them as if each were zero.
+func record(into any) bool {
+	_, reads := into.(json.Unmarshaler)
+	t := reflect.TypeOf(into)
+	return !reads && t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct
 }
 
 // decodable returns why an answer cannot be the JSON that was asked for; nil if it can.

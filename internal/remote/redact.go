@@ -1,11 +1,15 @@
 package remote
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/json"
+	"html"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rs/zerolog"
@@ -13,25 +17,65 @@ import (
 
 const secret = "(secret)"
 
-// hiding replaces the secrets of an account in every form in which they travel.
-func hiding(a Account) *strings.Replacer {
+// secretsOf returns the secrets of an account, those in its headers with them.
+func secretsOf(a Account) []string {
 	all := slices.Clone(a.Secrets)
-	for _, name := range []string{"Authorization", "X-Api-Key", "X-Auth-Token"} {
-		if value := a.Header.Get(name); value != "" {
-			_, bare, _ := strings.Cut(value, " ")
-			all = append(all, value, bare)
+	for _, name := range []string{"Authorization", "X-Api-Key", "X-Api-Token", "X-Auth-Token"} {
+		for _, value := range a.Header.Values(name) {
+			all = append(all, credentials(value)...)
 		}
 	}
-	var pairs []string
-	for _, s := range all {
+	return all
+}
+
+// credentials returns the value of a header, and what follows the scheme in it.
+func credentials(value string) []string {
+	_, bare, _ := strings.Cut(value, " ")
+	return []string{value, bare}
+}
+
+// hiding replaces secrets in every form in which they travel.
+func hiding(secrets []string) *strings.Replacer {
+	var all []string
+	for _, s := range secrets {
 		if len(s) < 4 {
 			continue // It would black out half of a text and hides nothing.
 		}
-		for _, form := range []string{s, url.QueryEscape(s), url.PathEscape(s), base64.StdEncoding.EncodeToString([]byte(s))} {
-			pairs = append(pairs, form, secret)
-		}
+		all = append(all, forms(s)...)
+	}
+	// The longest first: a short one that begins a long one would leave the rest of that to be read.
+	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, form := range all {
+		pairs = append(pairs, form, secret)
 	}
 	return strings.NewReplacer(pairs...)
+}
+
+// forms returns how a text is written in JSON, in URLs, in pages, in errors of Go and in base64.
+func forms(s string) []string {
+	quoted, written := strconv.Quote(s), strconv.Quote(s)
+	if b, err := json.Marshal(s); err == nil {
+		written = string(b)
+	}
+	quoted, written = quoted[1:len(quoted)-1], written[1:len(written)-1]
+	all := []string{
+		s, quoted, written, strings.ReplaceAll(written, "/", `\/`), html.EscapeString(s),
+		url.QueryEscape(s), url.PathEscape(s), lower(url.QueryEscape(s)), lower(url.PathEscape(s)),
+		base64.StdEncoding.EncodeToString([]byte(s)),
+	}
+	return slices.DeleteFunc(all, func(form string) bool { return len(form) < len(s) })
+}
+
+// lower writes the digits of an escaped text small: %2f.
+func lower(escaped string) string {
+	text := []byte(escaped)
+	for i, b := range text {
+		if b == '%' && i+2 < len(text) {
+			copy(text[i+1:], bytes.ToLower(text[i+1:i+3]))
+		}
+	}
+	return string(text)
 }
 
 // shown says which headers of a request may be seen in a log.
@@ -61,11 +105,11 @@ func (h headers) MarshalZerologObject(e *zerolog.Event) {
 }
 
 // tell tells of one attempt. Of the query only the names are shown.
-func (c *Client) tell(req *http.Request, s Sample, err error) {
-	if c.network.options.Observe != nil {
-		c.network.options.Observe(s)
+func (c *call) tell(req *http.Request, s Sample, err error) {
+	if c.client.network.options.Observe != nil {
+		c.client.network.options.Observe(s)
 	}
-	event := c.network.log.Load().Debug()
+	event := c.client.network.log.Load().Debug()
 	if !event.Enabled() {
 		return
 	}
@@ -74,10 +118,10 @@ func (c *Client) tell(req *http.Request, s Sample, err error) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	event = event.Str("account", c.ID).Str("host", s.Host).Str("method", s.Method).Str("path", c.hide.Replace(req.URL.Path)).
+	event = event.Str("account", c.client.ID).Str("host", s.Host).Str("method", s.Method).Str("path", c.clear(req.URL.Path)).
 		Strs("query", names).Object("headers", headers{req.Header, c.hide}).Int("status", s.Status).Dur("took", s.Took)
 	if err != nil {
-		event = event.Str("lost", c.hide.Replace(err.Error()))
+		event = event.Str("lost", c.clear(err.Error()))
 	}
 	event.Msg("request")
 }

@@ -8,12 +8,9 @@ package remote
 import (
 	"context"
 	"crypto/tls"
-	"errors"
-	"fmt"
 	"math"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -86,7 +83,7 @@ type Account struct {
 	Base    string      // URL that paths are relative to
 	Header  http.Header // sent with every request, and to no other host: credentials
 	Secrets []string    // never shown, wherever they turn up
-	// Authorize returns the Authorization header of an attempt, for credentials that change; nil: Header has
+	// Authorize returns the Authorization header of a call, for credentials that change; nil: Header has
 	// them. Refused is told of one that was answered with 401; nil: nobody is.
 	Authorize func(ctx context.Context) (string, error)
 	Refused   func(authorization string)
@@ -102,6 +99,7 @@ type Client struct {
 	network *Network
 	limits  *account
 	base    *url.URL
+	secrets []string
 	hide    *strings.Replacer
 }
 
@@ -123,7 +121,8 @@ func (n *Network) Client(a Account) (*Client, error) {
 	if a.MaxBody <= 0 {
 		a.MaxBody = 32 << 20
 	}
-	return &Client{Account: a, network: n, limits: n.limits(a), base: base, hide: hiding(a)}, nil
+	secrets := secretsOf(a)
+	return &Client{Account: a, network: n, limits: n.limits(a), base: base, secrets: secrets, hide: hiding(secrets)}, nil
 }
 
 func (n *Network) limits(a Account) *account {
@@ -138,27 +137,4 @@ func (n *Network) limits(a Account) *account {
 	}
 	n.accounts[key].rate(a.PerSecond)
 	return n.accounts[key]
-}
-
-// ParseBase reads the base URL of an API. Without TLS only this machine may be meant: a token would
-// otherwise travel in the clear.
-func ParseBase(text string) (*url.URL, error) {
-	base, err := url.Parse(text)
-	switch {
-	case err != nil:
-		return nil, errors.New("not a URL: write one such as https://example.com/api")
-	case base.Host == "" || base.Scheme != "https" && base.Scheme != "http":
-		return nil, errors.New("not an http URL: write one such as https://example.com/api")
-	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
-		return nil, errors.New("a URL with a name, a query or a fragment: write scheme, host and path only")
-	case base.Scheme == "http" && !loopback(base.Hostname()):
-		return nil, fmt.Errorf("http://%s would carry the token in the clear: use https", base.Host)
-	}
-	base.Path = strings.TrimSuffix(base.Path, "/")
-	return base, nil
-}
-
-func loopback(host string) bool {
-	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.IsLoopback()
 }

@@ -117,3 +117,11 @@ var (
 		Header: http.Header{"Idempotency-Key": {"inv-2026-49.1"}},
 	}
 )
+
+// bodyWith answers every request with a status and a body.
+func bodyWith(status int, body string) func(http.ResponseWriter, *http.Request, int) {
+	return func(w http.ResponseWriter, _ *http.Request, _ int) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
