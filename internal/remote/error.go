@@ -69,7 +69,7 @@ func (e *Error) ParkedUntil() time.Time { return e.Until }
 
 // outcome turns what a call ended with into its error; nil if it ended well.
 func (c *call) outcome(err error) error {
-	e := &Error{Vendor: c.client.Vendor, Asked: c.clear(c.Method + " " + c.Path)}
+	e := &Error{Vendor: c.client.Vendor}
 	signIn, unsigned := errors.AsType[*signInError](err)
 	held, parked := errors.AsType[*parkedError](err)
 	switch {
@@ -90,6 +90,7 @@ func (c *call) outcome(err error) error {
 	default:
 		c.refused(e)
 	}
+	e.Asked = c.clear(c.Method + " " + c.Path)
 	if c.done && !c.ReadOnly {
 		e.Kind = Unknown // Whatever the last attempt came to, one before it may have had its effect.
 	}
@@ -156,7 +157,7 @@ func movedForGood(status int) bool {
 
 // plain strips what net/http puts around an error: it holds the whole URL.
 func (c *call) plain(err error) error {
-	if around, ok := errors.AsType[*url.Error](err); ok {
+	for around, ok := errors.AsType[*url.Error](err); ok; around, ok = errors.AsType[*url.Error](err) {
 		err = around.Err
 	}
 	return &hidden{c.clear(err.Error()), err}

@@ -3,7 +3,6 @@ package remote
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"html"
 	"maps"
 	"net/http"
@@ -20,9 +19,12 @@ const secret = "(secret)"
 // secretsOf returns the secrets of an account, those in its headers with them.
 func secretsOf(a Account) []string {
 	all := slices.Clone(a.Secrets)
-	for _, name := range []string{"Authorization", "X-Api-Key", "X-Api-Token", "X-Auth-Token"} {
-		for _, value := range a.Header.Values(name) {
-			all = append(all, credentials(value)...)
+	for name, values := range a.Header {
+		switch http.CanonicalHeaderKey(name) {
+		case "Authorization", "X-Api-Key", "X-Api-Token", "X-Auth-Token":
+			for _, value := range values {
+				all = append(all, credentials(value)...)
+			}
 		}
 	}
 	return all
@@ -52,19 +54,27 @@ func hiding(secrets []string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// forms returns how a text is written in JSON, in URLs, in pages, in errors of Go and in base64.
+// forms returns how a text is written in URLs, in pages, in base64, in JSON, in errors of Go, and in JSON or an
+// error that another holds.
 func forms(s string) []string {
-	quoted, written := strconv.Quote(s), strconv.Quote(s)
-	if b, err := json.Marshal(s); err == nil {
-		written = string(b)
-	}
-	quoted, written = quoted[1:len(quoted)-1], written[1:len(written)-1]
 	all := []string{
-		s, quoted, written, strings.ReplaceAll(written, "/", `\/`), html.EscapeString(s),
-		url.QueryEscape(s), url.PathEscape(s), lower(url.QueryEscape(s)), lower(url.PathEscape(s)),
+		s, url.QueryEscape(s), url.PathEscape(s), lower(url.QueryEscape(s)), lower(url.PathEscape(s)),
 		base64.StdEncoding.EncodeToString([]byte(s)),
 	}
-	return slices.DeleteFunc(all, func(form string) bool { return len(form) < len(s) })
+	once := append(quoted(s), html.EscapeString(s))
+	all = append(all, once...)
+	for _, form := range once {
+		all = append(all, quoted(form)...)
+	}
+	return all
+}
+
+// quoted returns how a text is written between quotes: plainly, with the signs of HTML escaped, and slashes.
+func quoted(s string) []string {
+	plain := strconv.Quote(s)
+	plain = plain[1 : len(plain)-1]
+	signs := strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(plain)
+	return []string{plain, signs, strings.ReplaceAll(plain, "/", `\/`), strings.ReplaceAll(signs, "/", `\/`)}
 }
 
 // lower writes the digits of an escaped text small: %2f.
@@ -121,7 +131,7 @@ func (c *call) tell(req *http.Request, s Sample, err error) {
 	event = event.Str("account", c.client.ID).Str("host", s.Host).Str("method", s.Method).Str("path", c.clear(req.URL.Path)).
 		Strs("query", names).Object("headers", headers{req.Header, c.hide}).Int("status", s.Status).Dur("took", s.Took)
 	if err != nil {
-		event = event.Str("lost", c.clear(err.Error()))
+		event = event.Str("lost", c.plain(err).Error())
 	}
 	event.Msg("request")
 }
