@@ -1,0 +1,469 @@
+package tryton_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"tidemark/sync/accounting"
+	"tidemark/sync/accounting/accountingtest"
+	"tidemark/sync/civil"
+)
+
+const (
+	database = "books"
+	login    = "tidemark"
+	password = "tryton-password-1"
+)
+
+// office keeps what Tryton has beyond books: sessions, and lines without an invoice.
+type office struct {
+	mu sync.Mutex
+	of map[*accountingtest.Books]*vendor
+}
+
+func (o *office) handler(b *accountingtest.Books) http.Handler {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.of[b] == nil {
+		o.of[b] = &vendor{Books: b, sessions: map[string]bool{}}
+	}
+	return o.of[b]
+}
+
+// vendor is Tryton's JSON-RPC over books.
+type vendor struct {
+	*accountingtest.Books
+	sessions map[string]bool
+	logins   int
+	loose    []*loose
+	calls    []string // of all methods
+}
+
+// loose is a line that was created without an invoice.
+type loose struct {
+	ID       int
+	Text     string
+	Currency int
+	Party    int
+	Invoice  *accountingtest.Document
+	Stamp    string
+}
+
+// refusal is an error in an envelope.
+type refusal []any
+
+func (r refusal) Error() string { return fmt.Sprint([]any(r)...) }
+
+func userError(format string, args ...any) error {
+	return refusal{"UserError", []any{fmt.Sprintf(format, args...), "", nil}}
+}
+
+func unforeseen(format string, args ...any) error {
+	return refusal{fmt.Sprintf(format, args...), "Traceback (most recent call last)"}
+}
+
+func (v *vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer v.Lock()()
+	var in struct {
+		ID     *int64
+		Method string
+		Params []json.RawMessage
+	}
+	dec := json.NewDecoder(r.Body)
+	dec.DisallowUnknownFields()
+	switch err := dec.Decode(&in); {
+	case r.Method != http.MethodPost || r.URL.Path != "/"+database+"/" || r.ContentLength <= 0:
+		http.Error(w, "<!doctype html><title>404 Not Found</title>", http.StatusNotFound)
+		return
+	case err != nil || in.ID == nil:
+		http.Error(w, "<!doctype html><title>500 Internal Server Error</title>", http.StatusInternalServerError)
+		return
+	}
+	v.calls = append(v.calls, in.Method)
+	var result any
+	var err error
+	switch {
+	case in.Method == "common.db.login":
+		result = v.login(in.Params)
+	case v.sessions[r.Header.Get("Authorization")]:
+		result, err = v.dispatch(in.Method, in.Params)
+	}
+	switch refused, is := err.(refusal); {
+	case is:
+		reply(w, map[string]any{"id": in.ID, "error": refused})
+	case err != nil:
+		http.Error(w, "<!doctype html><title>403 Forbidden</title>", http.StatusForbidden)
+	case result == nil:
+		http.Error(w, "<!doctype html><title>401 Unauthorized</title>", http.StatusUnauthorized)
+	default:
+		reply(w, map[string]any{"id": in.ID, "result": result})
+	}
+}
+
+func reply(w http.ResponseWriter, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func (v *vendor) login(params []json.RawMessage) any {
+	var user string
+	var with struct{ Password string }
+	v.logins++
+	if len(params) != 3 || json.Unmarshal(params[0], &user) != nil || json.Unmarshal(params[1], &with) != nil || user != login || with.Password != password {
+		return nil
+	}
+	key := fmt.Sprintf("%064d", v.logins)
+	v.sessions["Session "+base64.StdEncoding.EncodeToString([]byte(login+":4:"+key))] = true
+	return []any{4, key}
+}
+
+// none is the result null of a method that has one.
+var none = json.RawMessage("null")
+
+func (v *vendor) dispatch(method string, params []json.RawMessage) (any, error) {
+	var context struct {
+		Company   int
+		Language  string
+		Timestamp map[string]string `json:"_timestamp"`
+	}
+	if len(params) == 0 || strict(params[len(params)-1], &context) != nil {
+		return nil, unforeseen("Missing context argument")
+	}
+	params = params[:len(params)-1]
+	if context.Company != 1 || context.Language != "en" {
+		return nil, userError("There is no such company.")
+	}
+	switch method {
+	case "model.account.invoice.search_read", "model.account.invoice.line.search_read", "model.party.party.search_read", "model.company.company.search_read":
+		return v.search(strings.TrimSuffix(strings.TrimPrefix(method, "model."), ".search_read"), params)
+	case "model.account.invoice.create":
+		return v.create(params, context.Timestamp)
+	case "model.account.invoice.write":
+		return v.write(params, context.Timestamp)
+	case "model.account.invoice.line.create":
+		return v.stage(params)
+	case "model.ir.model.access.get_access":
+		all := map[string]bool{"read": true, "write": true, "create": true, "delete": true}
+		return map[string]any{"account.invoice": all, "account.invoice.line": all}, nil
+	}
+	return nil, fmt.Errorf("%s is not exposed", method)
+}
+
+func strict(data []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	return dec.Decode(into)
+}
+
+func envelope(d decimal.Decimal) any {
+	return map[string]any{"__class__": "Decimal", "decimal": d.String()}
+}
+
+// stamp is Tryton's timestamp of a document: the moment of its last change.
+func stamp(d *accountingtest.Document) string {
+	return fmt.Sprintf("%d.%06d", d.Made.Unix(), d.Edition)
+}
+
+func lineID(d *accountingtest.Document, i int) int {
+	n, _ := strconv.Atoi(d.ID)
+	return n*1000000 + d.Edition*1000 + i
+}
+
+// linesOf returns the ids of the lines of a document with their types; the line that was staged comes first.
+func (v *vendor) linesOf(d *accountingtest.Document) (all []any) {
+	for _, l := range v.loose {
+		if l.Invoice == d {
+			all = append(all, map[string]any{"id": l.ID, "type": "comment", "amount": envelope(decimal.Zero), "_timestamp": l.Stamp})
+		}
+	}
+	for i, l := range d.Lines {
+		all = append(all, map[string]any{"id": lineID(d, i), "type": "line", "amount": envelope(l.Amount), "_timestamp": stamp(d)})
+	}
+	return append([]any{}, all...)
+}
+
+func (v *vendor) show(d *accountingtest.Document) map[string]any {
+	state := map[accounting.Status]string{accounting.Draft: "draft", accounting.Final: "posted", accounting.Void: "cancelled"}[d.Status]
+	n, _ := strconv.Atoi(d.ID)
+	party, _ := strconv.Atoi(d.Customer)
+	var number any
+	if d.Number != "" {
+		number = d.Number
+	}
+	return map[string]any{
+		"id": n, "reference": d.Reference, "number": number, "state": state, "party": party, "currency": 1, "currency.": map[string]any{"id": 1, "code": d.Currency},
+		"untaxed_amount": envelope(d.Net()), "_timestamp": stamp(d), "lines": []any{}, "lines.": v.linesOf(d),
+	}
+}
+
+func (v *vendor) records(model string) (all []map[string]any) {
+	switch model {
+	case "account.invoice":
+		for _, d := range v.Seen() {
+			one := v.show(d)
+			one["type"], one["company"] = "out", 1
+			all = append(all, one)
+		}
+	case "account.invoice.line":
+		for _, l := range v.loose {
+			one := map[string]any{"id": l.ID, "type": "comment", "description": l.Text, "party": l.Party, "company": 1, "currency": l.Currency, "_timestamp": l.Stamp, "invoice": nil, "invoice.": nil}
+			if l.Invoice != nil {
+				n, _ := strconv.Atoi(l.Invoice.ID)
+				one["invoice"], one["invoice."] = n, map[string]any{"id": n, "reference": l.Invoice.Reference}
+			}
+			all = append(all, one)
+		}
+	case "party.party":
+		for _, c := range v.Customers {
+			n, _ := strconv.Atoi(c.ID)
+			addresses := []any{map[string]any{"id": n*10 + 1, "invoice": false}, map[string]any{"id": n*10 + 2, "invoice": true}}
+			all = append(all, map[string]any{"id": n, "rec_name": c.Name, "account_receivable": nil, "customer_payment_term": nil, "addresses": []int{n*10 + 1, n*10 + 2}, "addresses.": addresses})
+		}
+	case "company.company":
+		all = append(all, map[string]any{"id": 1, "rec_name": "Demo Agency", "currency": 1, "currency.": map[string]any{"id": 1, "code": "EUR"}})
+	}
+	return all
+}
+
+// search answers domains of equations.
+func (v *vendor) search(model string, params []json.RawMessage) (any, error) {
+	var domain [][]any
+	var offset, limit int
+	var order [][2]string
+	var fields []string
+	for i, into := range []any{&domain, &offset, &limit, &order, &fields} {
+		if len(params) != 5 || json.Unmarshal(params[i], into) != nil {
+			return nil, unforeseen("a domain, an offset, a limit, an order and fields are needed")
+		}
+	}
+	found := []map[string]any{}
+	for _, one := range v.records(model) {
+		fits := true
+		for _, c := range domain {
+			value, known := one[c[0].(string)]
+			if !known || c[1] != "=" {
+				return nil, unforeseen("'%v'", c[0])
+			}
+			fits = fits && fmt.Sprint(value) == fmt.Sprint(c[2])
+		}
+		for _, f := range fields {
+			name, _, dotted := strings.Cut(f, ".")
+			if _, known := one[name]; !known || dotted && !strings.HasSuffix(f, "_timestamp") && one[name+"."] == nil && model != "account.invoice.line" {
+				return nil, unforeseen("'%s'", f)
+			}
+		}
+		if fits {
+			found = append(found, one)
+		}
+	}
+	from := min(offset, len(found))
+	return found[from:min(from+limit, len(found))], nil
+}
+
+func (v *vendor) stage(params []json.RawMessage) (any, error) {
+	var all []struct {
+		Type                     string
+		InvoiceType              string `json:"invoice_type"`
+		Company, Party, Currency int
+		Description              string
+	}
+	if len(params) != 1 || strict(params[0], &all) != nil || len(all) != 1 || all[0].Type != "comment" || all[0].InvoiceType != "out" || all[0].Company != 1 {
+		return nil, unforeseen("not one line of text: %s", params)
+	}
+	l := all[0]
+	if !v.Knows(strconv.Itoa(l.Party)) {
+		return nil, unforeseen("violates foreign key constraint")
+	}
+	now := time.Now()
+	one := &loose{ID: 1 + len(v.loose), Text: l.Description, Party: l.Party, Currency: l.Currency, Stamp: fmt.Sprintf("%d.%06d", now.Unix(), now.Nanosecond()/1000)}
+	v.loose = append(v.loose, one)
+	return []int{one.ID}, nil
+}
+
+type wireDate struct {
+	Class            string `json:"__class__"`
+	Year, Month, Day int
+}
+
+func (d *wireDate) date() (civil.Date, error) {
+	if d == nil {
+		return civil.Date{}, nil
+	}
+	if d.Class != "date" {
+		return civil.Date{}, userError("not a date")
+	}
+	return civil.Date{Year: d.Year, Month: time.Month(d.Month), Day: d.Day}, nil
+}
+
+// sent is what an invoice may hold.
+type sent struct {
+	Type, Reference, Description *string
+	Company, Party, Currency     *int
+	Journal, Account             *int
+	Address                      *int                `json:"invoice_address"`
+	Term                         *int                `json:"payment_term"`
+	Date                         *wireDate           `json:"invoice_date"`
+	Due                          *wireDate           `json:"payment_term_date"`
+	Lines                        [][]json.RawMessage `json:"lines"`
+}
+
+type sentLine struct {
+	Type                       string
+	Company, Currency, Account int
+	Description                string
+	Quantity                   json.Number
+	Unit                       *int
+	Raw                        map[string]string `json:"unit_price"`
+	Taxes                      []any
+}
+
+func (v *vendor) create(params []json.RawMessage, stamps map[string]string) (any, error) {
+	var all []sent
+	if len(params) != 1 || strict(params[0], &all) != nil || len(all) != 1 {
+		return nil, unforeseen("not one invoice: %s", params)
+	}
+	in := all[0]
+	for name, value := range map[string]*int{"Company": in.Company, "Party": in.Party, "Currency": in.Currency, "Journal": in.Journal, "Account": in.Account, "Invoice Address": in.Address} {
+		if value == nil {
+			return nil, userError("A value is required for field %q in %q.", name, "Invoice")
+		}
+	}
+	customer := strconv.Itoa(*in.Party)
+	code := currencies[*in.Currency]
+	if !v.Knows(customer) || *in.Address != *in.Party*10+2 || in.Type == nil || *in.Type != "out" || in.Reference == nil || code == "" || *in.Journal != 7 || *in.Account != 5 {
+		return nil, userError("The value of a field is not valid.")
+	}
+	d := &accountingtest.Document{Reference: *in.Reference, Customer: customer, Currency: code, Status: accounting.Draft}
+	var taken []*loose
+	for _, step := range in.Lines {
+		if string(step[0]) != `"add"` {
+			continue
+		}
+		one, err := v.take(step[1], stamps)
+		if err != nil {
+			return nil, err
+		}
+		taken = append(taken, one)
+	}
+	if err := in.fill(d, nil); err != nil {
+		return nil, err
+	}
+	v.Add(d)
+	for _, l := range taken {
+		l.Invoice, l.Stamp = d, stamp(d)
+	}
+	n, _ := strconv.Atoi(d.ID)
+	return []int{n}, nil
+}
+
+// take looks for a loose line under its timestamp.
+func (v *vendor) take(raw json.RawMessage, stamps map[string]string) (*loose, error) {
+	var ids []int
+	if json.Unmarshal(raw, &ids) != nil || len(ids) != 1 {
+		return nil, unforeseen("not one line")
+	}
+	i := slices.IndexFunc(v.loose, func(l *loose) bool { return l.ID == ids[0] })
+	if i < 0 {
+		return nil, userError("You are trying to read records of %q that don't exist anymore.", "Invoice Line")
+	}
+	if want, given := stamps[fmt.Sprintf("account.invoice.line,%d", ids[0])]; given && want != v.loose[i].Stamp {
+		return nil, refusal{"ConcurrencyException", "Records were modified in the meanwhile"}
+	}
+	return v.loose[i], nil
+}
+
+// fill writes what is sent into a document. Old are the lines that it had: those that stay must be deleted first.
+func (in sent) fill(d *accountingtest.Document, old []int) (err error) {
+	if d.Date, err = in.Date.date(); err != nil {
+		return err
+	}
+	if d.Due, err = in.Due.date(); err != nil {
+		return err
+	}
+	d.Lines = nil
+	for _, step := range in.Lines {
+		switch string(step[0]) {
+		case `"create"`:
+			var lines []sentLine
+			if err := strict(step[1], &lines); err != nil {
+				return unforeseen("%v", err)
+			}
+			for _, l := range lines {
+				one, err := l.line(d)
+				if err != nil {
+					return err
+				}
+				d.Lines = append(d.Lines, one)
+			}
+		case `"delete"`:
+			var ids []int
+			if json.Unmarshal(step[1], &ids) != nil || !slices.Equal(ids, old) {
+				return userError("lines %v are not those of the invoice, %v", ids, old)
+			}
+		case `"add"`:
+		default:
+			return unforeseen("%s", step[0])
+		}
+	}
+	return nil
+}
+
+func (l sentLine) line(d *accountingtest.Document) (accountingtest.Line, error) {
+	quantity, err := decimal.NewFromString(l.Quantity.String())
+	price, bad := decimal.NewFromString(l.Raw["decimal"])
+	switch {
+	case err != nil || bad != nil || l.Raw["__class__"] != "Decimal" || l.Type != "line" || l.Account != 6 || l.Company != 1 || currencies[l.Currency] != d.Currency:
+		return accountingtest.Line{}, userError("The value of a field of a line is not valid.")
+	case quantity.Exponent() < -2 || price.Exponent() < -4:
+		return accountingtest.Line{}, userError("The number of digits in the value of a field exceeds the limit.")
+	}
+	return accountingtest.Line{Text: l.Description, Quantity: quantity, Price: price, Amount: d.Currency.Round(quantity.Mul(price))}, nil
+}
+
+func (v *vendor) write(params []json.RawMessage, stamps map[string]string) (any, error) {
+	var ids []int
+	var in sent
+	if len(params) != 2 || json.Unmarshal(params[0], &ids) != nil || len(ids) != 1 || strict(params[1], &in) != nil {
+		return nil, unforeseen("not one invoice: %s", params)
+	}
+	d := v.Get(strconv.Itoa(ids[0]))
+	if d == nil {
+		return nil, userError("You are trying to write records that don't exist anymore.")
+	}
+	shown := map[string]string{fmt.Sprintf("account.invoice,%d", ids[0]): stamp(d)}
+	var old []int
+	for _, l := range v.linesOf(d) {
+		l := l.(map[string]any)
+		shown[fmt.Sprintf("account.invoice.line,%d", l["id"])] = l["_timestamp"].(string)
+		if l["type"] == "line" {
+			old = append(old, l["id"].(int))
+		}
+	}
+	for name, at := range stamps {
+		if shown[name] != at {
+			return nil, refusal{"ConcurrencyException", "Records were modified in the meanwhile"}
+		}
+	}
+	if string(params[1]) != "{}" {
+		if d.Status != accounting.Draft {
+			return nil, userError("You cannot modify invoice %q because it is posted, paid or cancelled.", d.Reference)
+		}
+		if err := in.fill(d, old); err != nil {
+			return nil, err
+		}
+	} else {
+		d.Extra = map[string]string{"taxed": "yes"}
+	}
+	d.Edition++
+	return none, nil
+}
