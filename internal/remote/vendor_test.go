@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -101,7 +102,7 @@ func kindOf(err error) remote.Kind {
 	if err == nil {
 		return "no error"
 	}
-	if e, is := err.(*remote.Error); is {
+	if e, is := errors.AsType[*remote.Error](err); is {
 		return e.Kind
 	}
 	return remote.Kind(fmt.Sprintf("%T: %v", err, err))
