@@ -18,8 +18,9 @@ func dialect() trackertest.Dialect { return dialectOf(vendor{growth: ownRequest}
 func dialectOf(like vendor) trackertest.Dialect {
 	return trackertest.Dialect{
 		Handler: func(w *trackertest.World) http.Handler {
-			like.World = w
-			return like.handler()
+			v := like
+			v.World = w
+			return v.handler()
 		},
 		Token: token, Approval: []string{"state"}, Lists: listPath, See: see,
 		New: func(t testing.TB, net *remote.Network, base, token string) trackertest.Tracker {

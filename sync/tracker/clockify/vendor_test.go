@@ -42,14 +42,16 @@ type vendor struct {
 	headless bool // no header tells of the last page
 }
 
-func handler(w *trackertest.World) http.Handler { return vendor{World: w, growth: ownRequest}.handler() }
+func handler(w *trackertest.World) http.Handler {
+	return vendor{World: w, growth: ownRequest}.handler()
+}
 
 func (v vendor) handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, answer := range map[string]func(*http.Request, http.Header) (int, any){
-		"GET " + listPath:                                        v.requests,
-		"GET /v1/user":                                           v.user,
-		"GET /v1/workspaces/" + workspace:                        v.workspace,
+		"GET " + listPath:                 v.requests,
+		"GET /v1/user":                    v.user,
+		"GET /v1/workspaces/" + workspace: v.workspace,
 		"POST /v1/workspaces/" + workspace + "/reports/detailed": v.report,
 	} {
 		mux.HandleFunc(pattern, func(rw http.ResponseWriter, r *http.Request) {
