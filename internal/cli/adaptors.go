@@ -12,9 +12,14 @@ import (
 	"tidemark/sync"
 	"tidemark/sync/accounting/invoiceninja"
 	"tidemark/sync/accounting/journal"
+	"tidemark/sync/accounting/quickbooks"
+	"tidemark/sync/accounting/stripe"
+	"tidemark/sync/accounting/tryton"
 	"tidemark/sync/accounting/xero"
 	"tidemark/sync/tracker"
+	"tidemark/sync/tracker/clockify"
 	"tidemark/sync/tracker/folder"
+	"tidemark/sync/tracker/harvest"
 	"tidemark/sync/tracker/kimai"
 	"tidemark/sync/tracker/tempo"
 )
@@ -35,6 +40,16 @@ func newTracker(s config.Section, net *remote.Network) (source, []string, error)
 		faults := s.Decode(&c)
 		t, err := folder.New(c)
 		return t, []string{string(c.Path)}, config.Join(faults, s.Fault(err))
+	case "clockify":
+		var c clockify.Settings
+		faults := s.Decode(&c)
+		t, err := clockify.New(c, net)
+		return t, nil, config.Join(faults, s.Fault(err))
+	case "harvest":
+		var c harvest.Settings
+		faults := s.Decode(&c)
+		t, err := harvest.New(c, net)
+		return t, nil, config.Join(faults, s.Fault(err))
 	case "kimai":
 		var c kimai.Settings
 		faults := s.Decode(&c)
@@ -59,6 +74,22 @@ func newAccounting(s config.Section, net *remote.Network, tokens string) (sync.A
 		faults := s.Decode(&c)
 		j, err := journal.New(c)
 		return j, nil, []string{string(c.Path)}, config.Join(faults, s.Fault(err))
+	case "quickbooks":
+		var c quickbooks.Settings
+		faults := s.Decode(&c)
+		g := grant.Open(tokens, c.Vendor())
+		q, err := quickbooks.New(c, net, g)
+		return q, g, nil, config.Join(faults, s.Fault(err))
+	case "stripe":
+		var c stripe.Settings
+		faults := s.Decode(&c)
+		x, err := stripe.New(c, net)
+		return x, nil, nil, config.Join(faults, s.Fault(err))
+	case "tryton":
+		var c tryton.Settings
+		faults := s.Decode(&c)
+		x, err := tryton.New(c, net)
+		return x, nil, nil, config.Join(faults, s.Fault(err))
 	case "xero":
 		var c xero.Settings
 		faults := s.Decode(&c)
@@ -76,12 +107,17 @@ func newAccounting(s config.Section, net *remote.Network, tokens string) (sync.A
 
 // trackers are the settings of every kind of tracker, for the schema.
 func trackers() map[string]any {
-	return map[string]any{"folder": folder.Settings{}, "kimai": kimai.Settings{}, "tempo": tempo.Settings{}}
+	return map[string]any{
+		"clockify": clockify.Settings{}, "folder": folder.Settings{}, "harvest": harvest.Settings{}, "kimai": kimai.Settings{}, "tempo": tempo.Settings{},
+	}
 }
 
 // systems are the settings of every kind of accounting system, for the schema.
 func systems() map[string]any {
-	return map[string]any{"journal": journal.Settings{}, "xero": xero.Settings{}, "invoiceninja": invoiceninja.Settings{}}
+	return map[string]any{
+		"invoiceninja": invoiceninja.Settings{}, "journal": journal.Settings{}, "quickbooks": quickbooks.Settings{},
+		"stripe": stripe.Settings{}, "tryton": tryton.Settings{}, "xero": xero.Settings{},
+	}
 }
 
 // Schema returns the JSON Schema of the config with every kind of tracker and accounting system.
