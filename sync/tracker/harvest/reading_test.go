@@ -1,6 +1,7 @@
 package harvest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -32,14 +33,14 @@ func TestHoursAreThoseOfTheSettings(t *testing.T) {
 
 func TestSecondsAreWholeAndNearest(t *testing.T) {
 	for text, want := range map[string]int64{"0": 0, "0.0": 0, "0.01": 36, "0.33": 1188, "0.33333": 1200, "2.11": 7596, "1e1": 36000, "0.0001": 0, "0.00015": 1, "1000": 3600000} {
-		var n = jsonNumber(text)
+		n := json.Number(text)
 		got, err := timeEntry{RoundedHours: &n}.seconds(rounded)
 		if got != want || err != nil {
 			t.Errorf("%s hours are %d s, %v; want %d", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"-0.5", "1000.01", "1e300", "1e-300", "x", ""} {
-		var n = jsonNumber(text)
+		n := json.Number(text)
 		if got, err := (timeEntry{RoundedHours: &n}).seconds(rounded); err == nil {
 			t.Errorf("%s hours are %d s, want an error", text, got)
 		}
@@ -304,7 +305,7 @@ func TestLimitIsKept(t *testing.T) {
 		for range 150 {
 			entries = append(entries, s.Work(monday))
 		}
-		s.World.Approve(m, monday, entries...)
+		s.Approve(m, monday, entries...)
 		s.only()
 		for i, r := range s.requests {
 			if i >= 100 && r.at.Sub(s.requests[i-100].at) < 15*time.Second {

@@ -70,7 +70,7 @@ func (s *scene) asked(path string) (all []request) {
 // member joins, with an approved week of two entries from a day on.
 func (s *scene) member(name string, first civil.Date) (*trackertest.Member, *trackertest.Sheet) {
 	m := s.Join(name, "Europe/Berlin")
-	return m, s.World.Approve(m, first, s.Work(first), s.Work(first.AddDays(1)))
+	return m, s.Approve(m, first, s.Work(first), s.Work(first.AddDays(1)))
 }
 
 // editing changes how one entry is shown.

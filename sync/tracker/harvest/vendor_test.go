@@ -36,6 +36,7 @@ type vendor struct {
 	closed   bool     // is_closed alone tells what is approved
 	linkless bool     // pages bear no links
 	cursors  bool     // pages have no numbers: links alone tell where the next is
+	origin   string   // where links lead; empty: to whom the request was for
 
 	before func(r *http.Request)            // called before each request, with the world unlocked; nil: nothing
 	edit   func(entry object)               // changes how entries are shown; nil: nothing
@@ -175,15 +176,12 @@ func page[T any](v *vendor, r *http.Request, name string, all []T, show func(T) 
 		if n < 1 || n > last {
 			return nil
 		}
-		where := *r.URL
-		where.Scheme, where.Host = "http", r.Host
 		if q.Del("page"); v.cursors {
 			q.Set("cursor", strconv.Itoa(n))
 		} else {
 			q.Set("page", strconv.Itoa(n))
 		}
-		where.RawQuery = q.Encode()
-		return where.String()
+		return cmp.Or(v.origin, "http://"+r.Host) + r.URL.Path + "?" + q.Encode()
 	}
 	answer := object{
 		name: rows, "per_page": size, "total_pages": last, "total_entries": len(all), "page": number, "next_page": nil, "previous_page": nil,

@@ -127,7 +127,7 @@ func (t timeEntry) seconds(form string) (int64, error) {
 	}
 	hours, err := number(name, *written)
 	if err == nil && hours.GreaterThan(decimal.NewFromInt(longestHours)) {
-		err = fmt.Errorf("%s is %.20q, more than %d", name, written.String(), longestHours)
+		err = fmt.Errorf("%s is %.20s, more than %d", name, written.String(), longestHours)
 	}
 	if err != nil {
 		return 0, err
@@ -139,7 +139,7 @@ func (t timeEntry) seconds(form string) (int64, error) {
 func number(name string, text json.Number) (decimal.Decimal, error) {
 	n, err := decimal.NewFromString(text.String())
 	if err != nil || n.Exponent() > 20 || n.Exponent() < -40 || n.IsNegative() {
-		return decimal.Decimal{}, fmt.Errorf("%s is %.30q, which cannot be", name, text.String())
+		return decimal.Decimal{}, fmt.Errorf("%s is %.30s, which cannot be", name, text.String())
 	}
 	return n, nil
 }
