@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,6 +36,9 @@ func all[T any](ctx context.Context, q *QuickBooks, selects string, of func(page
 			return nil, err
 		}
 		records := of(more)
+		if slices.ContainsFunc(records, func(r T) bool { return id(r) == "" }) {
+			return nil, q.client.Misread("GET /query", errors.New("a record has no Id"))
+		}
 		if last != "" {
 			if len(records) == 0 || id(records[0]) != last {
 				return nil, errors.New("quickbooks: GET /query: records came or went while they were listed: to be asked again")
