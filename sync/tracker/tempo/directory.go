@@ -52,6 +52,9 @@ func (r *reading) learn(ctx context.Context, logs map[string][]worklog) error {
 	if err := r.learnMembers(ctx, users); err != nil {
 		return err
 	}
+	if err := r.learnRoles(ctx, users); err != nil {
+		return err
+	}
 	return r.learnIssues(ctx, slices.Sorted(maps.Keys(issues)))
 }
 
@@ -127,34 +130,42 @@ func (r *reading) learnNames(ctx context.Context, users []string) error {
 	return nil
 }
 
-// client returns for whom a worklog was done: the customer of its account, or of the default account of its
-// project. Doubt says what is wrong; nothing where all is well.
-func (r *reading) client(ctx context.Context, w worklog, i issue) (client tracker.Ref, doubt string, err error) {
-	attribute := r.settings.attribute()
-	project := i.Fields.Project
-	if attribute == "" {
+// client returns for whom a worklog was done: the customer of its account, or the project where there are no
+// accounts; and the key of the account. Doubt says what is wrong; nothing where all is well.
+func (r *reading) client(ctx context.Context, w worklog, i issue) (client tracker.Ref, key, doubt string, err error) {
+	if project := i.Fields.Project; r.settings.attribute() == "" {
 		if project.ID == "" {
-			return tracker.Ref{}, "", nil
+			return tracker.Ref{}, "", "", nil
 		}
-		return tracker.Ref{ID: "project:" + string(project.ID), Name: project.Name}, "", nil
+		return tracker.Ref{ID: "project:" + string(project.ID), Name: project.Name}, "", "", nil
 	}
-	key := w.attribute(attribute)
-	if key == "" && project.ID != "" {
-		if key, err = r.defaultAccount(ctx, project.ID); err != nil {
-			return tracker.Ref{}, "", err
+	a, doubt, err := r.account(ctx, w, i)
+	if a == nil {
+		return tracker.Ref{}, "", doubt, err
+	}
+	return a.client(), a.Key, "", nil
+}
+
+// account returns the account of a worklog, or the default account of its project; nil where there is none, or
+// where the doubt says why.
+func (r *reading) account(ctx context.Context, w worklog, i issue) (a *account, doubt string, err error) {
+	key := w.attribute(r.settings.attribute())
+	if project := i.Fields.Project.ID; key == "" && project != "" {
+		if key, err = r.defaultAccount(ctx, project); err != nil {
+			return nil, "", err
 		}
 	}
 	if key == "" {
-		return tracker.Ref{}, "", nil
+		return nil, "", nil
 	}
 	if err := r.learnAccounts(ctx); err != nil {
-		return tracker.Ref{}, "", err
+		return nil, "", err
 	}
-	a, known := r.accounts[key]
+	found, known := r.accounts[key]
 	if !known {
-		return tracker.Ref{}, fmt.Sprintf("worklog %s is on the account %q, which Tempo does not list: restore the account, choose another for the worklog, or look whether account_attribute is right", w.ID, key), nil
+		return nil, fmt.Sprintf("worklog %s is on the account %q, which Tempo does not list: restore the account, choose another for the worklog, or look whether account_attribute is right", w.ID, key), nil
 	}
-	return a.client(), "", nil
+	return &found, "", nil
 }
 
 // learnAccounts reads all accounts once. Archived ones are among them: their work was approved before.

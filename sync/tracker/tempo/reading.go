@@ -34,10 +34,11 @@ type reading struct {
 	*Tempo
 	clock time.Time // Tempo's, from its last answer
 	directory
+	prices
 }
 
 func (t *Tempo) reading() *reading {
-	return &reading{Tempo: t, directory: newDirectory()}
+	return &reading{Tempo: t, directory: newDirectory(), prices: newPrices()}
 }
 
 // announced reads from the log which timesheets are wanted, in order. The page has the rows that cannot be

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tidemark/config"
@@ -20,6 +21,12 @@ const (
 	mostPerSecond    = 5
 )
 
+// What the setting rates may say.
+const (
+	none   = "none"
+	tables = "tables"
+)
+
 // Settings are Tempo's part of the config.
 type Settings struct {
 	// Site is the name of the Jira site, such as acme.atlassian.net. What was taken in belongs to it for good.
@@ -33,8 +40,11 @@ type Settings struct {
 	// AccountAttribute is the key of the work attribute that holds the Tempo account; "" says that there are
 	// no accounts, and a client is a Jira project.
 	AccountAttribute *string `yaml:"account_attribute,omitempty" jsonschema_description:"Key of the work attribute that holds the Tempo account, whose customer is the client. Default _Account_. Empty: no accounts, and a client is a Jira project."`
-	// Currency is that of all work; Tempo's worklogs have none.
-	Currency config.Currency `yaml:"currency,omitempty" jsonschema_description:"Of all work, such as EUR. Tempo's worklogs have no currency and no rates."`
+	// Currency is that of all work; Tempo's worklogs and tables have none.
+	Currency config.Currency `yaml:"currency,omitempty" jsonschema_description:"Of all work, such as EUR. Tempo's worklogs have no currency."`
+	// Rates says where an hour's price is found: nowhere, so that the config's own rates apply, or in the billing
+	// rates of Tempo's Financial Manager, by the member's role.
+	Rates string `yaml:"rates,omitempty" jsonschema:"enum=none,enum=tables" jsonschema_description:"Where an hour's price is found: tables are the billing rates of Tempo's Financial Manager (of the account, else the global ones) for the member's role on the day. Default none: invoice.rates apply."`
 	// PageSize is how many rows are asked for at once; left out, 1000.
 	PageSize int `yaml:"page_size,omitempty" jsonschema:"minimum=1,maximum=5000" jsonschema_description:"Rows of one answer. Default 1000."`
 	// RequestsPerSecond is how often Tempo is asked at most; left out, 2.
@@ -67,6 +77,8 @@ func (s Settings) Validate() error {
 	fault(s.Jira.Token.Reveal() == "", "jira.token", "missing: create an API token of an Atlassian account that may browse the projects")
 	fault(s.Jira.User == "" && !s.Jira.Bearer, "jira.user", "missing: write the e-mail address of the token's owner, or bearer: true for an OAuth token")
 	fault(s.Jira.User != "" && s.Jira.Bearer, "jira.user", "a bearer token is sent without a user: take one of the two out")
+	fault(!slices.Contains([]string{"", none, tables}, s.Rates), "rates", "%q is neither %s nor %s", s.Rates, none, tables)
+	fault(s.Rates == tables && s.Currency == "", "currency", "missing: Tempo's tables have prices without a currency, so write in which one they are")
 	fault(s.PageSize < 0 || s.PageSize > largestPage, "page_size", "%d is not between 1 and %d", s.PageSize, largestPage)
 	fault(s.RequestsPerSecond < 0 || s.RequestsPerSecond > mostPerSecond, "requests_per_second", "%v is not between 0 and %d, which Tempo allows", s.RequestsPerSecond, mostPerSecond)
 	if _, err := remote.ParseBase(s.base()); err != nil {

@@ -105,10 +105,17 @@ func (t *Tempo) Access(ctx context.Context) (tracker.Access, error) {
 		"Tempo: the log of approvals, the approvals, the worklogs, the accounts with their customers",
 		"Jira: the issues of the worklogs, their projects, the names of the members",
 	}}
+	if t.settings.Rates == tables {
+		a.Reads = append(a.Reads, "Tempo: the roles of the members in their teams, the billing rates tables of the accounts, the global billing rates")
+	}
 	if _, err := ask[logRow](ctx, t.tempo, logPath, url.Values{"limit": {"1"}}, map[string]string{}); err != nil {
 		return a, err
 	}
 	note, err := t.missingAttribute(ctx)
+	noRates := ""
+	if err == nil {
+		noRates, err = t.missingRates(ctx)
+	}
 	if err == nil {
 		_, err = t.jira.Get(ctx, "/rest/api/3/myself", nil, &me)
 	}
@@ -118,8 +125,10 @@ func (t *Tempo) Access(ctx context.Context) (tracker.Access, error) {
 	if err != nil {
 		return a, err
 	}
-	if note != "" {
-		a.Notes = append(a.Notes, note)
+	for _, missing := range []string{note, noRates} {
+		if missing != "" {
+			a.Notes = append(a.Notes, missing)
+		}
 	}
 	if at, err := url.Parse(server.BaseURL); err != nil || at.Host != t.settings.Site {
 		a.Notes = append(a.Notes, fmt.Sprintf("Jira says that its site is %s, the settings say %s: look whether both tokens are of the same site", server.BaseURL, t.settings.Site))

@@ -59,6 +59,23 @@ func see(e tracker.Entry) tracker.Entry {
 	return e
 }
 
+// priced is the dialect with rates from tables: the fake prices all work alike.
+func priced() trackertest.Dialect {
+	d := dialect()
+	d.New = func(t testing.TB, net *remote.Network, base, token string) trackertest.Tracker {
+		return tempoAt(t, net, base, token, withTables)
+	}
+	d.See = func(e tracker.Entry) tracker.Entry {
+		if e = see(e); e.Billable {
+			e.Rate = decimal.NewNullDecimal(decimal.NewFromInt(90))
+		}
+		return e
+	}
+	return d
+}
+
+func withTables(s *Settings) { s.Currency, s.Rates = "EUR", tables }
+
 // tempoAt returns a tracker whose API is all at one base URL. Change changes its settings; nil: nothing.
 func tempoAt(t testing.TB, net *remote.Network, base, token string, change func(*Settings)) *Tempo {
 	t.Helper()
@@ -85,6 +102,8 @@ func good() Settings {
 
 func TestConformance(t *testing.T) { trackertest.Test(t, dialect()) }
 
+func TestConformanceWithTables(t *testing.T) { trackertest.Test(t, priced()) }
+
 // The vendor's document says of the list of states of accounts that it is one of its own items.
 var listIsAnItem = regexp.MustCompile(`(statuses:\s+type: array\s+description: .*\s+)enum:\s+(- [A-Z]+\s+)+`)
 
@@ -97,7 +116,7 @@ func TestDescribed(t *testing.T) {
 		}
 		t.Setenv(folder, mended)
 	}
-	trackertest.Described(t, dialect(), name)
+	trackertest.Described(t, priced(), name)
 }
 
 func TestEngineLivesThroughHistories(t *testing.T) { histories.Run(t, dialect()) }

@@ -28,11 +28,17 @@ func (r *reading) week(ctx context.Context, s sheet, a approval, logs []worklog)
 	}
 	for _, log := range logs {
 		e, doubt := r.entry(log)
-		client, more, err := r.client(ctx, log, r.issues[log.Issue.ID])
+		client, key, more, err := r.client(ctx, log, r.issues[log.Issue.ID])
 		if err != nil {
 			return w, err
 		}
 		e.Client = client
+		if more == "" {
+			err = r.price(ctx, &w, &e, key)
+		}
+		if err != nil {
+			return w, err
+		}
 		w.Entries = append(w.Entries, e)
 		for _, text := range []string{doubt, more} {
 			if text != "" && !slices.Contains(doubts, text) {

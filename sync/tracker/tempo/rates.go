@@ -1,0 +1,196 @@
+package tempo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"tidemark/internal/remote"
+	"tidemark/sync/civil"
+	"tidemark/sync/tracker"
+)
+
+const (
+	rolesPath  = "/4/team-memberships/search"
+	tablesPath = "/4/billing-rates-tables"
+	globalPath = "/4/global-rates/by-role"
+)
+
+// licence is the cure where Tempo refuses to tell of prices.
+const licence = "rates: tables needs Tempo's Financial Manager, and a token whose owner is a Tempo Rate Administrator and may view the teams: see to that, or set rates: none and write the prices under invoice.rates"
+
+// unpriced is the cure where Tempo tells no price.
+const unpriced = "mend it in Tempo, or write the price under invoice.rates"
+
+// prices is what was looked up of roles and rates during one reading.
+type prices struct {
+	roles  map[string][]membership // by member
+	tables map[string]*rates       // by the key of an account; nil where it has no table of its own
+	global *rates                  // nil: not read yet
+}
+
+func newPrices() prices {
+	return prices{roles: map[string][]membership{}, tables: map[string]*rates{}}
+}
+
+// learnRoles asks Tempo for the roles of members that are not known yet. Whom it does not know has none.
+func (r *reading) learnRoles(ctx context.Context, users []string) error {
+	if r.settings.Rates != tables || len(users) == 0 {
+		return nil
+	}
+	all, err := every(ctx, r, rolesPath, map[string][]string{"accountIds": users}, func(m membership) string { return string(m.ID) })
+	switch {
+	case errors.Is(err, remote.Forbidden):
+		return withCure(err)
+	case refused(err):
+		return r.learnEachRole(ctx, users, err)
+	case err != nil:
+		return err
+	}
+	for _, m := range all {
+		user := string(m.Member.AccountID)
+		if !slices.Contains(users, user) {
+			return r.tempo.Misread("POST "+rolesPath, fmt.Errorf("membership %q is of %q, who was not asked for", m.ID, user))
+		}
+		r.roles[user] = append(r.roles[user], m)
+	}
+	return nil
+}
+
+// learnEachRole finds whom Tempo does not know. If that is everybody, it is not about a member.
+func (r *reading) learnEachRole(ctx context.Context, users []string, refusal error) error {
+	if len(users) == 1 {
+		return nil
+	}
+	for i := range users {
+		if err := r.learnRoles(ctx, users[i:i+1]); err != nil {
+			return err
+		}
+	}
+	if !slices.ContainsFunc(users, func(user string) bool { return len(r.roles[user]) > 0 }) {
+		return refusal
+	}
+	return nil
+}
+
+// price gives an entry its rate where that is wanted, or the week a remark on why it has none.
+func (r *reading) price(ctx context.Context, w *tracker.Week, e *tracker.Entry, key string) error {
+	if r.settings.Rates != tables || !e.Billable || e.Date.IsZero() {
+		return nil
+	}
+	rate, remark, err := r.rate(ctx, w.Member, e.Date, key)
+	if remark != "" && !slices.Contains(w.Remarks, remark) {
+		w.Remarks = append(w.Remarks, remark)
+	}
+	e.Rate = rate
+	return err
+}
+
+// rate returns an hour's price of a member's work on a day. Where there is none the remark says why: what is not
+// sure is no price.
+func (r *reading) rate(ctx context.Context, m tracker.Ref, day civil.Date, key string) (rate decimal.NullDecimal, remark string, err error) {
+	roles, fault := rolesOn(r.roles[m.ID], day)
+	if fault != "" {
+		return rate, fmt.Sprintf("no price for %q: %s: %s", m.Label(), fault, unpriced), nil
+	}
+	list, err := r.ratesOf(ctx, key)
+	if err != nil {
+		return rate, "", err
+	}
+	first := ""
+	for _, role := range roles {
+		price, fault := list.of(role.ID, day)
+		said := fmt.Sprintf("%s as %q", price, role.Name)
+		switch {
+		case fault != "":
+			return decimal.NullDecimal{}, fmt.Sprintf("no price for %q as %q by %s: %s: %s", m.Label(), role.Name, list.name, fault, unpriced), nil
+		case !rate.Valid:
+			rate, first = decimal.NewNullDecimal(price), said
+		case !rate.Decimal.Equal(price):
+			return decimal.NullDecimal{}, fmt.Sprintf("no price for %q: by %s it is %s, and %s, both at the same time: %s", m.Label(), list.name, first, said, unpriced), nil
+		}
+	}
+	return rate, "", nil
+}
+
+// ratesOf returns the table of an account, or the global rates where it has none.
+func (r *reading) ratesOf(ctx context.Context, key string) (*rates, error) {
+	table, known := r.tables[key]
+	if !known && key != "" {
+		var err error
+		if table, err = r.table(ctx, key); err != nil {
+			return nil, withCure(err)
+		}
+		r.tables[key] = table
+	}
+	switch {
+	case table != nil:
+		return table, nil
+	case r.global != nil:
+		return r.global, nil
+	}
+	global, err := r.globalRates(ctx)
+	r.global = global
+	return global, withCure(err)
+}
+
+// table reads the table of an account; nil where it has none.
+func (r *reading) table(ctx context.Context, key string) (*rates, error) {
+	found, err := ask[rateTable](ctx, r.tempo, tablesPath, url.Values{"accountKey": {key}}, nil)
+	if err != nil || len(found.Results) == 0 {
+		return nil, err
+	}
+	name := fmt.Sprintf("the billing rates table of the account %q", key)
+	if len(found.Results) > 1 || found.Metadata.Next != "" {
+		return &rates{name: name, fault: "Tempo tells of more than one"}, nil
+	}
+	id, path := found.Results[0].ID, tablesPath+"/"+url.PathEscape(string(found.Results[0].ID))
+	var one rateTable
+	if _, err := r.tempo.Get(ctx, path, nil, &one); err != nil {
+		return nil, err
+	}
+	if one.ID != id || id == "" || one.Rates == nil {
+		return nil, r.tempo.Misread("GET "+tablesPath, fmt.Errorf("the answer is not the table %q", id))
+	}
+	return one.rates(name), nil
+}
+
+// globalRates reads the rates that apply to all accounts without a table.
+func (t *Tempo) globalRates(ctx context.Context) (*rates, error) {
+	var answer struct{ Results []globalRate }
+	if _, err := t.tempo.Get(ctx, globalPath, url.Values{"rateCategory": {"BILLING"}}, &answer); err != nil {
+		return nil, err
+	}
+	if answer.Results == nil {
+		return nil, t.tempo.Misread("GET "+globalPath, errors.New("the answer is no list: it has no results"))
+	}
+	all := &rates{name: "the global rates", byRole: map[remote.ID][]dated{}}
+	for _, one := range answer.Results {
+		all.byRole[one.RoleID] = append(all.byRole[one.RoleID], one.Rates...)
+	}
+	return all, nil
+}
+
+// withCure adds the cure where Tempo does not let us read prices.
+func withCure(err error) error {
+	if refused(err) {
+		return fmt.Errorf("%w: %s", err, licence)
+	}
+	return err
+}
+
+// missingRates says what is wrong with the prices; nothing where all is well, or where they are not wanted.
+func (t *Tempo) missingRates(ctx context.Context) (string, error) {
+	if t.settings.Rates != tables {
+		return "", nil
+	}
+	_, err := t.globalRates(ctx)
+	if refused(err) {
+		return withCure(err).Error(), nil
+	}
+	return "", err
+}
