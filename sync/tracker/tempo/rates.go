@@ -141,6 +141,7 @@ func (r *reading) ratesOf(ctx context.Context, key string) (*rates, error) {
 // table reads the table of an account; nil where it has none.
 func (r *reading) table(ctx context.Context, key string) (*rates, error) {
 	found, err := ask[rateTable](ctx, r.tempo, tablesPath, url.Values{"accountKey": {key}}, nil)
+	r.clock = found.clock
 	if err != nil || len(found.Results) == 0 {
 		return nil, err
 	}
@@ -148,25 +149,32 @@ func (r *reading) table(ctx context.Context, key string) (*rates, error) {
 	if len(found.Results) > 1 || found.Metadata.Next != "" {
 		return &rates{name: name, fault: "Tempo tells of more than one"}, nil
 	}
-	id, path := found.Results[0].ID, tablesPath+"/"+url.PathEscape(string(found.Results[0].ID))
-	var one rateTable
-	if _, err := r.tempo.Get(ctx, path, nil, &one); err != nil {
-		return nil, err
+	id := found.Results[0].ID
+	if id == "" {
+		return nil, r.tempo.Misread("GET "+tablesPath, errors.New("a table has no id"))
 	}
-	if one.ID != id || id == "" || one.Rates == nil {
-		return nil, r.tempo.Misread("GET "+tablesPath, fmt.Errorf("the answer is not the table %q", id))
+	var one rateTable
+	answer, err := r.tempo.Get(ctx, tablesPath+"/"+url.PathEscape(string(id)), nil, &one)
+	r.clock = answer.Clock
+	if err == nil && (one.ID != id || one.Rates == nil) {
+		err = r.tempo.Misread("GET "+tablesPath+"/"+string(id), errors.New("the answer is not the rates of this table"))
+	}
+	if err != nil {
+		return nil, err
 	}
 	return one.rates(name), nil
 }
 
 // globalRates reads the rates that apply to all accounts without a table.
-func (t *Tempo) globalRates(ctx context.Context) (*rates, error) {
+func (r *reading) globalRates(ctx context.Context) (*rates, error) {
 	var answer struct{ Results []globalRate }
-	if _, err := t.tempo.Get(ctx, globalPath, url.Values{"rateCategory": {"BILLING"}}, &answer); err != nil {
+	got, err := r.tempo.Get(ctx, globalPath, url.Values{"rateCategory": {"BILLING"}}, &answer)
+	r.clock = got.Clock
+	if err != nil {
 		return nil, err
 	}
 	if answer.Results == nil {
-		return nil, t.tempo.Misread("GET "+globalPath, errors.New("the answer is no list: it has no results"))
+		return nil, r.tempo.Misread("GET "+globalPath, errors.New("the answer is no list: it has no results"))
 	}
 	all := &rates{name: "the global rates", byRole: map[remote.ID][]dated{}}
 	for _, one := range answer.Results {
@@ -181,16 +189,4 @@ func withCure(err error) error {
 		return fmt.Errorf("%w: %s", err, licence)
 	}
 	return err
-}
-
-// missingRates says what is wrong with the prices; nothing where all is well, or where they are not wanted.
-func (t *Tempo) missingRates(ctx context.Context) (string, error) {
-	if t.settings.Rates != tables {
-		return "", nil
-	}
-	_, err := t.globalRates(ctx)
-	if refused(err) {
-		return withCure(err).Error(), nil
-	}
-	return "", err
 }

@@ -37,6 +37,8 @@ type scene struct {
 	other func(r *http.Request) (status int, body any)
 	// mend changes what the vendor answers.
 	mend func(path string, body object)
+	// watch looks at each exchange with the vendor; nil: nobody does.
+	watch func(vendor http.Handler) http.Handler
 
 	mu       sync.Mutex
 	requests []request
@@ -69,7 +71,11 @@ func (s *scene) serve(w http.ResponseWriter, r *http.Request) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	rec := httptest.NewRecorder()
-	handler(s.world).ServeHTTP(rec, r)
+	vendor := handler(s.world)
+	if s.watch != nil {
+		vendor = s.watch(vendor)
+	}
+	vendor.ServeHTTP(rec, r)
 	answer := rec.Body.Bytes()
 	var value object
 	if d := json.NewDecoder(bytes.NewReader(answer)); s.mend != nil && rec.Code == http.StatusOK {

@@ -41,6 +41,8 @@ func TestEveryFaultOfTheSettingsIsPlaced(t *testing.T) {
 		"a bearer and a user":  {func(s *Settings) { s.Jira.Bearer = true }, []string{"jira.user: a bearer token is sent without a user"}},
 		"too much":             {func(s *Settings) { s.PageSize, s.RequestsPerSecond = 5001, 6 }, []string{"page_size: 5001 is not between 1 and 5000", "requests_per_second: 6 is not between 0 and 5"}},
 		"less than nothing":    {func(s *Settings) { s.PageSize, s.RequestsPerSecond = -1, -1 }, []string{"page_size: -1 is not", "requests_per_second: -1 is not"}},
+		"a rate of its own":    {func(s *Settings) { s.Rates = "by role" }, []string{`rates: "by role" is neither none nor tables`}},
+		"prices in what?":      {func(s *Settings) { s.Rates = tables }, []string{"currency: missing: Tempo's tables have prices without a currency"}},
 		"tokens in the clear": {
 			func(s *Settings) { s.URL, s.Jira.URL = "http://api.example.com", "http://jira.example.com" },
 			[]string{"url: http://api.example.com would carry the token", "jira.url: http://jira.example.com would carry the token"},
@@ -64,12 +66,12 @@ func TestEveryFaultOfTheSettingsIsPlaced(t *testing.T) {
 
 func TestSettingsAreReadByTheirNames(t *testing.T) {
 	const text = `{site: s, token: {env: A}, url: u, jira: {url: j, user: a, token: {env: B}, bearer: true},
-		account_attribute: "", currency: EUR, page_size: 7, requests_per_second: 1.5}`
+		account_attribute: "", currency: EUR, rates: tables, page_size: 7, requests_per_second: 1.5}`
 	var s Settings
 	if err := yaml.Load([]byte(text), &s, yaml.WithKnownFields()); err != nil {
 		t.Fatal(err)
 	}
-	if s.Site != "s" || s.URL != "u" || s.Jira.URL != "j" || s.Jira.User != "a" || !s.Jira.Bearer || s.attribute() != "" || s.Currency != "EUR" || s.pageSize() != 7 || s.RequestsPerSecond != 1.5 {
+	if s.Site != "s" || s.URL != "u" || s.Jira.URL != "j" || s.Jira.User != "a" || !s.Jira.Bearer || s.attribute() != "" || s.Currency != "EUR" || s.Rates != tables || s.pageSize() != 7 || s.RequestsPerSecond != 1.5 {
 		t.Errorf("settings %+v", s)
 	}
 }

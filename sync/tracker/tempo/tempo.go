@@ -160,6 +160,18 @@ func (t *Tempo) missingAttribute(ctx context.Context) (string, error) {
 	return fmt.Sprintf("Tempo has no work attribute %q, so that only the default accounts of projects tell the clients: set account_attribute to the key of the one that holds the account (of type ACCOUNT are %q), or to \"\" if clients are Jira projects", key, accounts), nil
 }
 
+// missingRates says what is wrong with the prices; nothing where all is well, or where they are not wanted.
+func (t *Tempo) missingRates(ctx context.Context) (string, error) {
+	if t.settings.Rates != tables {
+		return "", nil
+	}
+	_, err := t.reading().globalRates(ctx)
+	if refused(err) {
+		return withCure(err).Error(), nil
+	}
+	return "", err
+}
+
 // refused reports whether an error is about what was asked for, and not about Tempo as a whole.
 func refused(err error) bool {
 	return errors.Is(err, remote.Forbidden) || errors.Is(err, remote.NotFound) || errors.Is(err, remote.Rejected)

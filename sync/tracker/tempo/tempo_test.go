@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"tidemark/config"
+	"tidemark/internal/described"
 	"tidemark/internal/histories"
 	"tidemark/internal/remote"
 	"tidemark/sync/tracker"
@@ -108,15 +109,45 @@ func TestConformanceWithTables(t *testing.T) { trackertest.Test(t, priced()) }
 var listIsAnItem = regexp.MustCompile(`(statuses:\s+type: array\s+description: .*\s+)enum:\s+(- [A-Z]+\s+)+`)
 
 func TestDescribed(t *testing.T) {
-	const folder, name = "TIDEMARK_OPENAPI", "tempo.yaml"
-	if text, err := os.ReadFile(filepath.Join(os.Getenv(folder), name)); err == nil {
-		mended := t.TempDir()
-		if err := os.WriteFile(filepath.Join(mended, name), listIsAnItem.ReplaceAll(text, []byte("$1")), 0o600); err != nil {
-			t.Fatal(err)
+	mendDocument(t)
+	trackertest.Described(t, priced(), document)
+}
+
+// No member that the vendor's document does not name is sent or answered on the way to a price.
+func TestPricesAreDescribed(t *testing.T) {
+	mendDocument(t)
+	doc := described.Open(t, document)
+	doc.Strict = true
+	play(t, withTables, func(s *scene) {
+		s.watch, s.world.PageSize = doc.Watch, 3
+		for i := range 3 {
+			s.join("Member").Entries[0].Client.ID = []string{"501", "502", "503"}[i]
 		}
-		t.Setenv(folder, mended)
+		for _, w := range s.all().Weeks {
+			if !w.Entries[0].Rate.Valid {
+				s.Errorf("no price for %s: %q", w.Member.Label(), w.Remarks)
+			}
+		}
+		if _, err := s.tempo.Access(s.Context()); err != nil {
+			s.Error(err)
+		}
+	})
+	doc.Done()
+}
+
+// document is the vendor's.
+const document = "tempo.yaml"
+
+func mendDocument(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(os.Getenv(described.Folder), document))
+	if err != nil {
+		return // The test will be skipped, and say so.
 	}
-	trackertest.Described(t, priced(), name)
+	mended := t.TempDir()
+	if err := os.WriteFile(filepath.Join(mended, document), listIsAnItem.ReplaceAll(text, []byte("$1")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(described.Folder, mended)
 }
 
 func TestEngineLivesThroughHistories(t *testing.T) { histories.Run(t, dialect()) }
