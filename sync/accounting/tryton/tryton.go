@@ -129,7 +129,7 @@ func (t *Tryton) link(id remote.ID) string {
 
 // Access names the user and the company, and what the user may not do.
 func (t *Tryton) Access(ctx context.Context) (accounting.Access, error) {
-	var rights map[string]struct{ Read, Write, Create bool }
+	var rights map[string]struct{ Read, Write, Create truth }
 	if err := t.read(ctx, "model.ir.model.access.get_access", &rights, []string{invoiceModel, lineModel}); err != nil {
 		return accounting.Access{}, err
 	}

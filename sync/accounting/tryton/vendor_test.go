@@ -153,7 +153,7 @@ func (v *vendor) dispatch(method string, params []json.RawMessage) (any, error) 
 	case "model.account.invoice.line.create":
 		return v.stage(params)
 	case "model.ir.model.access.get_access":
-		all := map[string]bool{"read": true, "write": true, "create": true, "delete": true}
+		all := map[string]int{"read": 1, "write": 1, "create": 1, "delete": 1}
 		return map[string]any{"account.invoice": all, "account.invoice.line": all}, nil
 	}
 	return nil, fmt.Errorf("%s is not exposed", method)
@@ -226,7 +226,7 @@ func (v *vendor) records(model string) (all []map[string]any) {
 	case "party.party":
 		for _, c := range v.Customers {
 			n, _ := strconv.Atoi(c.ID)
-			addresses := []any{map[string]any{"id": n*10 + 1, "invoice": false}, map[string]any{"id": n*10 + 2, "invoice": true}}
+			addresses := []any{map[string]any{"id": n*10 + 1, "invoice": 0}, map[string]any{"id": n*10 + 2, "invoice": true}}
 			all = append(all, map[string]any{"id": n, "rec_name": c.Name, "account_receivable": nil, "customer_payment_term": nil, "addresses": []int{n*10 + 1, n*10 + 2}, "addresses.": addresses})
 		}
 	case "company.company":

@@ -44,6 +44,22 @@ func (d day) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"__class__": "date", "year": d.Year, "month": int(d.Month), "day": d.Day})
 }
 
+// truth is a boolean, which over SQLite, and among rights, travels as a number.
+type truth bool
+
+// UnmarshalJSON reads a boolean, a number or null.
+func (t *truth) UnmarshalJSON(data []byte) error {
+	switch string(data) {
+	case "true", "1":
+		*t = true
+	case "false", "0", "null":
+		*t = false
+	default:
+		return fmt.Errorf("%.20s is neither true nor false", data)
+	}
+	return nil
+}
+
 // frozen is an invoice as it is kept: the values of its head and of its lines, and the line of text that is
 // staged before, where there is one.
 type frozen struct {

@@ -152,7 +152,7 @@ func (t *Tryton) address(ctx context.Context, h map[string]json.RawMessage) erro
 		Term       *int64 `json:"customer_payment_term"`
 		Addresses  []struct {
 			ID      int64
-			Invoice bool
+			Invoice truth
 		} `json:"addresses."`
 	}](ctx, t, "party.party", []any{where("id", "=", h["party"])}, nil, []string{"account_receivable", "customer_payment_term", "addresses.invoice"})
 	switch {
