@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ func (a *app) clients(ctx context.Context, e ends, days int) ([]tracker.Ref, err
 		for _, w := range page.Weeks {
 			for _, entry := range w.Entries {
 				if entry.Client != (tracker.Ref{}) {
-					all[entry.Client.ID] = entry.Client
+					all[cmp.Or(entry.Client.ID, entry.Client.Name)] = entry.Client
 				}
 			}
 		}
@@ -125,14 +126,14 @@ func (a *app) showMatches(matches []match) {
 	}
 	fmt.Fprintln(a.out, "      customers:")
 	for _, m := range matches {
-		name := clean(m.Client.Label())
+		name, key := clean(m.Client.Label()), cmp.Or(m.Client.ID, m.Client.Name)
 		switch {
 		case m.Customer == nil:
-			fmt.Fprintf(a.out, "        # no customer is called like %s: - { client: %q, customer: … }\n", name, m.Client.ID)
+			fmt.Fprintf(a.out, "        # no customer is called like %s: - { client: %q, customer: … }\n", name, key)
 		case m.Guess:
-			fmt.Fprintf(a.out, "        # a guess, %s may be %s: - { client: %q, customer: %q }\n", name, clean(m.Customer.Name), m.Client.ID, m.Customer.ID)
+			fmt.Fprintf(a.out, "        # a guess, %s may be %s: - { client: %q, customer: %q }\n", name, clean(m.Customer.Name), key, m.Customer.ID)
 		default:
-			fmt.Fprintf(a.out, "        - { client: %q, customer: %q } # %s\n", m.Client.ID, m.Customer.ID, name)
+			fmt.Fprintf(a.out, "        - { client: %q, customer: %q } # %s\n", key, m.Customer.ID, name)
 		}
 	}
 }

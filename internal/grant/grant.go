@@ -31,10 +31,10 @@ type Vendor struct {
 }
 
 // ErrRevoked means that the grant is no longer good: a person has to sign in again.
-var ErrRevoked = errors.New("the sign-in has ended: run tidemark connect")
+var ErrRevoked = errors.New("the sign-in has ended: run tidemark connect with the name of the sync")
 
 // ErrNone means that nobody has signed in yet.
-var ErrNone = errors.New("nobody has signed in yet: run tidemark connect")
+var ErrNone = errors.New("nobody has signed in yet: run tidemark connect with the name of the sync")
 
 // soon is how long before its end an access token is no longer used.
 const soon = 2 * time.Minute

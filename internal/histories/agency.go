@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	stdsync "sync"
 	"testing"
 	"time"
 
@@ -52,7 +53,6 @@ const many = 40
 type agency struct {
 	*testing.T
 	accountingtest.Dialect
-	rnd     *rand.Rand
 	books   *accountingtest.Books
 	path    string
 	store   *state.Store
@@ -61,6 +61,16 @@ type agency struct {
 	between time.Duration      // passes
 	sick    int                // percent of requests that fail, before or after their effect
 	always  []remotetest.Fault // of these
+
+	mu  stdsync.Mutex // requests come at the same time
+	rnd *rand.Rand
+}
+
+// pick returns a random number below n.
+func (a *agency) pick(n int) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.rnd.IntN(n)
 }
 
 func newAgency(t *testing.T, d accountingtest.Dialect, seed uint64) *agency {
@@ -69,12 +79,12 @@ func newAgency(t *testing.T, d accountingtest.Dialect, seed uint64) *agency {
 	a.always = []remotetest.Fault{remotetest.Status(500), remotetest.Status(503), remotetest.Reset, remotetest.Short, remotetest.Cut, remotetest.HTML, remotetest.Empty, remotetest.Status(429)}
 	handler := d.Handler(a.books)
 	transport := remotetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if a.rnd.IntN(100) >= a.sick {
+		if a.pick(100) >= a.sick {
 			handler.ServeHTTP(w, r)
 			return
 		}
-		fault := a.always[a.rnd.IntN(len(a.always))]
-		switch n := a.rnd.IntN(3); {
+		fault := a.always[a.pick(len(a.always))]
+		switch n := a.pick(3); {
 		case fault == remotetest.Status(429): // Whoever says so has done nothing.
 		case n == 0: // The effect, and no answer.
 			handler.ServeHTTP(httptest.NewRecorder(), r)
