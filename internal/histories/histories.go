@@ -29,7 +29,7 @@ import (
 )
 
 var (
-	count = flag.Int("histories", 500, "random histories of a tracker")
+	count = flag.Int("histories", 100, "random histories of a tracker")
 	seed  = flag.Uint64("seed", 0, "seed of the first history; 0 takes one from the clock")
 )
 
@@ -98,7 +98,7 @@ func newHistory(t *testing.T, d trackertest.Dialect, seed uint64) *history {
 func (h *history) rules() sync.Settings {
 	day := 24 * time.Hour
 	s := sync.Settings{
-		Name: "live", Prefix: "ts-", Location: time.UTC, Overlap: 2 * day, TTL: 3 * day, Lookback: 70 * day, Reread: 70 * day, RereadEvery: 7 * day,
+		Name: "live", Prefix: "ts-", Location: time.UTC, Overlap: 2 * day, TTL: 3 * day, Lookback: 200 * day, Reread: 200 * day, RereadEvery: 7 * day,
 		Start: start, Per: sync.PerProject, WaitAtMost: 14 * day, Lines: sync.LineEntry, Dated: sync.PeriodEnd, DueDays: 14,
 		Corrections: sync.Window, Late: sync.LateReview, MaxNew: 200, Workers: 2,
 		Customers: []sync.Customer{{Client: "Acme", Customer: "c1"}, {Client: "Beta", Customer: "c2"}},
