@@ -21,8 +21,8 @@ func (t *traversal) name(page tracker.Page) (again []state.Place) {
 	for _, u := range page.Unread {
 		t.named[u.ID] = true
 	}
-	for _, id := range page.Kept {
-		t.named[id] = true
+	for _, k := range page.Kept {
+		t.named[k.ID] = true
 	}
 	for p := range t.missing {
 		if t.named[p.ID] {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tidemark/state"
+	"tidemark/sync/civil"
 	"tidemark/sync/tracker"
 )
 
@@ -120,7 +121,7 @@ func TestRecordsThatAreAnnouncedOrKeptAreNotAbsent(t *testing.T) {
 	s := wholeScene(t, 3)
 	s.tracker.hide("m1", true)
 	s.tracker.drop("m2")
-	s.tracker.kept = []string{"m2"}
+	s.tracker.kept = []tracker.Kept{{ID: "m2", Period: week("m2").Period}}
 	for range 3 {
 		s.later()
 	}
@@ -128,6 +129,26 @@ func TestRecordsThatAreAnnouncedOrKeptAreNotAbsent(t *testing.T) {
 		if item := s.weekItem(id); item != nil {
 			t.Errorf("%s: item %v, want none", id, item)
 		}
+	}
+}
+
+// A member left before the last week was taken in: nobody may miss that there is work to bill.
+func TestKeptRecordThatWasNeverTakenInIsAPersons(t *testing.T) {
+	s := wholeScene(t, 2)
+	pending := week("m1", entry("e9", 1))
+	pending.State = tracker.Pending
+	for _, id := range []string{"new", "old"} {
+		s.tracker.kept = append(s.tracker.kept, tracker.Kept{ID: id, Period: pending.Period, Reason: "the account of " + id + " is disabled"})
+	}
+	s.tracker.kept[1].Period = civil.Period{First: s.engine.rules.Start.AddDays(-7), Last: s.engine.rules.Start.AddDays(-1)}
+	s.tracker.hide("new", true)
+	s.pass()
+	s.later()
+	s.later()
+	items, err := s.store.Items("")
+	s.must(err)
+	if len(items) != 1 || items[0].Kind != state.Unreadable || items[0].Title != "new" || !strings.Contains(items[0].Text, "is disabled") {
+		t.Errorf("items %+v, want one: what ended before start is not asked about", items)
 	}
 }
 

@@ -27,7 +27,7 @@ type peerTracker struct {
 	partial bool              // something is held back for now
 	unread  map[string]string // announced and not readable, with the reason
 	gone    map[string]bool   // readable by id no more
-	kept    []string          // of which nothing is said any more
+	kept    []tracker.Kept    // of which nothing is said any more
 
 	queries []tracker.Query // every traversal that was asked for
 	fetched int             // pages that were yielded

@@ -240,15 +240,33 @@ func (t *traversal) takeIn(page tracker.Page) error {
 		}
 	}
 	in.Named = t.name(page)
-	for _, u := range page.Unread {
+	unheard, err := t.unheard(page.Kept)
+	if err != nil {
+		return err
+	}
+	for _, u := range append(unheard, page.Unread...) {
 		t.announced[u.ID] = true
 		in.Unread = append(in.Unread, state.Unread{ID: u.ID, Reason: u.Reason})
 	}
-	t.report.Unread += len(page.Unread)
+	t.report.Unread += len(in.Unread)
 	t.report.Partial = t.report.Partial || page.Partial
 	asked, err := t.store.TakeIn(t.channel, in)
 	t.report.ask(asked)
 	return err
+}
+
+// unheard returns the kept records of which nothing approved was ever taken in: work may be missed there.
+func (t *traversal) unheard(kept []tracker.Kept) (unread []tracker.Unread, err error) {
+	for _, k := range kept {
+		heads, err := t.store.Heads(t.channel, []state.Place{{First: k.Period.First, ID: k.ID}})
+		if err != nil {
+			return nil, err
+		}
+		if h := heads[0]; (h == nil || !h.State.Approves()) && !k.Period.Last.Before(t.rules.Start) {
+			unread = append(unread, tracker.Unread{ID: k.ID, Reason: k.Reason})
+		}
+	}
+	return unread, nil
 }
 
 // wanted sorts weeks as the state does. Of two records with one id on a page, the later one is what the

@@ -64,14 +64,15 @@ type history struct {
 	books  *books
 	store  *state.Store
 	engine *sync.Engine
-	sick   int             // percent of requests that fail
-	ever   map[string]bool // entries that were approved at some time, by their notes
+	sick   int                            // percent of requests that fail
+	ever   map[string]bool                // entries that were approved at some time, by their notes
+	whose  map[string]*trackertest.Member // who made an entry, by its note
 	said   []string
 }
 
 func newHistory(t *testing.T, d trackertest.Dialect, seed uint64) *history {
 	time.Sleep(time.Until(time.Date(2026, time.October, 12, 9, 0, 0, 0, time.UTC))) // the clock of the bubble
-	h := &history{T: t, Dialect: d, rnd: rand.New(rand.NewPCG(seed, 2)), world: &trackertest.World{}, books: &books{}, ever: map[string]bool{}}
+	h := &history{T: t, Dialect: d, rnd: rand.New(rand.NewPCG(seed, 2)), world: &trackertest.World{}, books: &books{}, ever: map[string]bool{}, whose: map[string]*trackertest.Member{}}
 	h.world.PageSize = 1 + h.rnd.IntN(4)
 	for i, zone := range []string{"Europe/Berlin", "Pacific/Auckland", "America/New_York"} {
 		h.world.Join(fmt.Sprintf("Member %d", i), zone)

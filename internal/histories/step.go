@@ -31,6 +31,7 @@ func (h *history) remember() {
 	defer h.world.Lock()()
 	for _, s := range h.world.Sheets {
 		for _, e := range s.Entries {
+			h.whose[e.Note] = s.Member
 			if s.State == tracker.Approved {
 				h.ever[e.Note] = true
 			}

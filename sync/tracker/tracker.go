@@ -126,9 +126,15 @@ type Page struct {
 	// yields is true, but a traversal with such a page has not seen everything.
 	Partial bool
 	Notes   []string // what an admin should know of, such as a file left for the next pass
-	// Kept are the ids of records of which the tracker no longer says anything, and which are not gone for
-	// that: the last week of a user who was disabled. What was taken in of them stands.
-	Kept []string
+	Kept    []Kept
+}
+
+// Kept is a record of which the tracker no longer says anything, and which is not gone for that: the last week of
+// a user who was disabled. What was taken in as approved stands; anything else counts as unread.
+type Kept struct {
+	ID     string
+	Period civil.Period
+	Reason string // why nothing is said, with the cure
 }
 
 // Unread is a record that was announced but could not be read.

@@ -9,6 +9,7 @@ package kimai
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -115,7 +116,7 @@ func (k *Kimai) Week(ctx context.Context, id string) (tracker.Week, error) {
 	case len(page.Unread) > 0:
 		return tracker.Week{}, fmt.Errorf("kimai: week %s: %s", id, page.Unread[0].Reason)
 	case len(page.Kept) > 0:
-		return tracker.Week{}, fmt.Errorf("kimai: week %s: the approvals of a user who is disabled cannot be read: enable %s to read it", id, u.name())
+		return tracker.Week{}, errors.New(page.Kept[0].Reason)
 	case len(page.Weeks) == 0:
 		return tracker.Week{}, tracker.ErrGone
 	}

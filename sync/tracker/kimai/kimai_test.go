@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"tidemark/config"
+	"tidemark/internal/histories"
 	"tidemark/internal/remote"
 	"tidemark/sync/tracker"
 	"tidemark/sync/tracker/trackertest"
@@ -27,7 +28,7 @@ func dialectOf(change func(*vendor), more string) trackertest.Dialect {
 			change(v)
 			return v
 		},
-		Token: token, Approval: []string{"status"}, Lists: "/api/timesheets", Mondays: true, See: see,
+		Token: token, Approval: []string{"status"}, Lists: "/api/timesheets", Mondays: true, Mute: true, See: see,
 		New: func(t testing.TB, net *remote.Network, base, token string) trackertest.Tracker {
 			return kimaiAt(t, net, base, token, more)
 		},
@@ -105,17 +106,25 @@ func TestConformanceWeekByWeek(t *testing.T) {
 	trackertest.Test(t, dialectOf(func(v *vendor) { v.overtime, v.zone = false, time.FixedZone("", 14*3600) }, ""))
 }
 
-func TestConformanceWithoutThePlugin(t *testing.T) {
+func TestConformanceWithoutThePlugin(t *testing.T) { trackertest.Test(t, withoutThePlugin()) }
+
+func withoutThePlugin() trackertest.Dialect {
 	d := dialectOf(func(v *vendor) { v.bare = true }, "approval: none\napproved_when: {tag: "+tag+"}")
 	plain := d.State
-	d.Approval = []string{"tags"}
+	d.Approval, d.Mute = []string{"tags"}, false
 	d.State = func(s *trackertest.Sheet) tracker.State {
 		if s.State == tracker.Approved && slices.ContainsFunc(s.Entries, func(e *trackertest.Entry) bool { return e.Open }) {
 			return tracker.Growing
 		}
 		return plain(s)
 	}
-	trackertest.Test(t, d)
+	return d
+}
+
+func TestEngineLivesThroughHistories(t *testing.T) { histories.Run(t, dialect()) }
+
+func TestEngineLivesThroughHistoriesWithoutThePlugin(t *testing.T) {
+	histories.Run(t, withoutThePlugin())
 }
 
 func BenchmarkWeeks(b *testing.B) { trackertest.Benchmark(b, dialect()) }

@@ -84,7 +84,7 @@ func (r *reading) week(ctx context.Context, monday civil.Date) (tracker.Page, er
 		switch {
 		case r.settings.plugin() && s == "": // Disabled, or not in the list of users.
 			if len(work[u.ID]) > 0 || unread[u.ID] != nil {
-				page.Kept = append(page.Kept, id)
+				page.Kept = append(page.Kept, tracker.Kept{ID: id, Period: weekOf(monday), Reason: fmt.Sprintf("kimai: week %s: the approvals of a user who is disabled cannot be read: enable %s to read it, or bill it by hand and settle this", id, u.name())})
 			}
 		case unread[u.ID] != nil:
 			page.Unread = append(page.Unread, tracker.Unread{ID: id, Reason: unread[u.ID].Error()})

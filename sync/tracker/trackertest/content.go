@@ -225,8 +225,8 @@ func leaver(s *scene) {
 		for key, one := range told(page.Weeks) {
 			got[key] = one
 		}
-		for _, id := range page.Kept {
-			kept[id] = true
+		for _, k := range page.Kept {
+			kept[k.ID] = true
 		}
 	}
 	for key, want := range before {

@@ -47,6 +47,8 @@ type Dialect struct {
 	Mondays bool
 	// Zoneless: the vendor's dates are civil, and no member's zone can move an entry to another day.
 	Zoneless bool
+	// Mute: of a member who left nothing is told any more.
+	Mute bool
 	// Approval are the members of the vendor's JSON that say whether something is approved.
 	Approval []string
 	// Strip is what paths begin with and the vendor's OpenAPI document leaves out.
