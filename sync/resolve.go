@@ -158,15 +158,18 @@ func resumes(t *task, found []accounting.Receipt) bool {
 }
 
 // settling reports whether the effect of the last attempt may still appear. An attempt that was stamped by
-// a clock that was ahead is stamped anew: the wait begins now.
+// a clock that was ahead is stamped anew: the wait begins now. One that another process made is stamped with when
+// this one began, for the next: a process that lives for one pass would wait for ever.
 func (p *poster) settling(t *task) (bool, result) {
 	switch end := p.endOf(t); {
 	case end.After(p.now()):
 		return true, result{attempt: &attempt{t.sit.Key.Name, p.now(), false, t.sit.Key.Error}}
-	case p.now().Before(end.Add(p.books.Traits().SettleAfter)):
-		return true, result{}
+	case !p.now().Before(end.Add(p.books.Traits().SettleAfter)):
+		return false, result{}
+	case t.sit.Key.Ended.IsZero():
+		return true, result{attempt: &attempt{t.sit.Key.Name, end, false, t.sit.Key.Error}}
 	}
-	return false, result{}
+	return true, result{}
 }
 
 // endOf returns when the last attempt ended. Of one that this process did not see, it is known only

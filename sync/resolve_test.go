@@ -188,6 +188,26 @@ func TestProvenAbsenceTakesTwoSearchesAfterTheAttemptSettled(t *testing.T) {
 	s.wantCalls(s.only().Reference)
 }
 
+// A program that runs one pass at a time, from a timer, begins anew each time.
+func TestAttemptOfAProcessThatDiedSettlesForProcessesOfOnePass(t *testing.T) {
+	traits := sure
+	traits.SettleAfter = 5 * time.Minute
+	s, _ := unknownCreate(t, lostRequest, traits)
+	s.must(s.store.Attempted(s.engine.channel.Account, s.only().Reference, time.Time{}, false, "")) // As if it had died.
+	for range 3 {
+		s.wait(2 * time.Minute)
+		s.restart()
+		s.pass()
+	}
+	s.wantLive(0, "0")
+	s.wait(2 * time.Minute)
+	s.restart()
+	if report := s.pass(); report.Count(Created) != 1 {
+		t.Errorf("created = %d eight minutes after the attempt, want 1", report.Count(Created))
+	}
+	s.quiet()
+}
+
 func TestAnErrorIsNeverAbsence(t *testing.T) {
 	s, _ := unknownCreate(t, lostReply, sure)
 	s.books.finding = errors.New("503")

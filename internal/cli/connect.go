@@ -90,14 +90,14 @@ func (a *app) answer(ctx context.Context, c *grant.Connect, redirect string, pas
 		return "", usage("--redirect %q is no address", redirect)
 	}
 	if paste || target.Hostname() != "localhost" && target.Hostname() != "127.0.0.1" {
-		fmt.Fprint(a.out, "Then paste the address to which the browser was sent, or the code in it:\n> ")
+		fmt.Fprintf(a.out, "Then paste the address to which the browser was sent, or the code in it:\n> ")
 		line, err := bufio.NewReader(a.in).ReadString('\n')
 		if err != nil && line == "" {
 			return "", errors.New("nothing was pasted")
 		}
 		return line, nil
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", target.Port()))
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", target.Port()))
 	if err != nil {
 		return "", fmt.Errorf("cannot wait for the browser on %s: %w; choose another --redirect, or --paste", target.Host, err)
 	}

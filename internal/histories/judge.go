@@ -103,7 +103,7 @@ func (h *history) approved(s *trackertest.Sheet, e *trackertest.Entry) bool {
 	if h.State == nil && state == tracker.Approved && e.Open {
 		return false
 	}
-	return e.Billable && state.Approves() && !(state == tracker.Growing && e.Open)
+	return e.Billable && state.Approves() && (state != tracker.Growing || !e.Open)
 }
 
 // judgeEntry holds that an approved entry is billed, or waits for others of its period, or somebody was asked.

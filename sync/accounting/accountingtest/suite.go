@@ -63,7 +63,6 @@ type scene struct {
 
 	mu     sync.Mutex
 	before map[string][]remotetest.Fault // "read" or "write": in place of doing what is asked
-	after  []remotetest.Fault            // of the next writes: in place of the answer, once it is done
 	writes []string
 }
 
@@ -239,7 +238,7 @@ func refuses(t *testing.T, d Dialect) {
 	for _, f := range d.Forbidden {
 		method, rest, _ := strings.Cut(f, " ")
 		path, body, _ := strings.Cut(rest, " ")
-		r := httptest.NewRequest(method, path, strings.NewReader(body))
+		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 		if d.Writes(r, []byte(body)) && d.Refuse(r, []byte(body)) == "" {
 			t.Errorf("%s would go unnoticed", f)
 		}

@@ -42,7 +42,7 @@ func TestOfWrite(t *testing.T) {
 			for _, one := range all {
 				wanted := false
 				for _, w := range tt.want {
-					wanted = wanted || w == one
+					wanted = wanted || errors.Is(w, one)
 				}
 				if errors.Is(got, one) != wanted {
 					t.Errorf("OfWrite = %v: is %q %v, want %v", got, one, !wanted, wanted)

@@ -46,6 +46,8 @@ type Settings struct {
 	Taxes map[string][]int64 `yaml:"taxes,omitempty" jsonschema_description:"The ids of the taxes that invoice.customers name, such as {VAT20: [1]}."`
 	// Guard is line or search. Line stages a line of text that one invoice can take, once.
 	Guard string `yaml:"guard,omitempty" jsonschema:"enum=line,enum=search" jsonschema_description:"What keeps a second invoice from being made: line (default), a line of text that is staged before and that one invoice can take, or search, look-ups alone."`
+	// SettleAfter is how long Tryton may go on with a request whose client got no answer; left out, 2m.
+	SettleAfter *config.Duration `yaml:"settle_after,omitempty" jsonschema_description:"How long Tryton may go on with a request that got no answer. Longer where a proxy or the database holds requests back. Default 2m."`
 	// RequestsPerSecond is 5 where it is left out.
 	RequestsPerSecond float64 `yaml:"requests_per_second,omitempty" jsonschema:"minimum=0" jsonschema_description:"At most so many requests a second. Default 5."`
 }

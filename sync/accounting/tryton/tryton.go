@@ -26,6 +26,8 @@ const (
 	lineModel    = "account.invoice.line"
 )
 
+const defaultSettle = 2 * time.Minute
+
 // pageSize is how many records are asked for at once.
 const pageSize = 500
 
@@ -66,8 +68,12 @@ func (t *Tryton) Account() string { return "tryton:" + t.settings.Account }
 // Traits says that a look-up sees everything at once, and that Tryton goes on with a request whose client hung
 // up. Quantities have the two decimals of hours, prices four.
 func (t *Tryton) Traits() accounting.Traits {
+	settle := defaultSettle
+	if t.settings.SettleAfter != nil {
+		settle = time.Duration(*t.settings.SettleAfter)
+	}
 	return accounting.Traits{
-		SettleAfter: 2 * time.Minute, Authoritative: true, GuardsDrafts: true,
+		SettleAfter: settle, Authoritative: true, GuardsDrafts: true,
 		Limits: accounting.Limits{Quantity: 2, Price: 4},
 	}
 }

@@ -25,12 +25,11 @@ func (s *span) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
 	}
-	text, err := strconv.Unquote(string(data))
-	if err != nil {
+	if text, err := strconv.Unquote(string(data)); err != nil {
 		s.wrong = fmt.Errorf("%s is not a duration", remote.Short(string(data)))
-		return nil
+	} else {
+		s.Duration, s.wrong = parseDuration(text)
 	}
-	s.Duration, s.wrong = parseDuration(text)
 	s.there = s.wrong == nil
 	return nil
 }

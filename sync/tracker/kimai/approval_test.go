@@ -99,7 +99,7 @@ func TestUserWhoIsDisabledIsKeptAndNotAskedAboutWeekByWeek(t *testing.T) {
 			s.overtime = overtime
 			early := monday.AddDays(-21)
 			ada, _ := s.member("Ada", early)
-			s.World.Approve(ada, monday, s.Work(monday))
+			s.Approve(ada, monday, s.Work(monday))
 			s.member("Bob", monday)
 			s.Leave(ada)
 			page := s.good(early)
@@ -176,7 +176,7 @@ func TestWeeklyOvertimeIsAskedOncePerUserAndOnceMoreForApprovals(t *testing.T) {
 		for range 3 {
 			m, _ := s.member("Ada", monday)
 			for week := 1; week < 8; week++ {
-				s.World.Approve(m, monday.AddDays(-7*week), s.Work(monday.AddDays(-7*week)))
+				s.Approve(m, monday.AddDays(-7*week), s.Work(monday.AddDays(-7*week)))
 			}
 		}
 		page := s.good(monday.AddDays(-7 * 7))

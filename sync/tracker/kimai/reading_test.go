@@ -29,7 +29,7 @@ func TestEntryThatVanishesMeanwhileHidesNoOther(t *testing.T) {
 				s.PageSize = 2
 				_, first := s.member("Ada", monday)
 				m, _ := s.member("Bob", monday)
-				gone := s.World.Approve(m, monday.AddDays(-7), s.Work(monday.AddDays(-1)), s.Work(monday.AddDays(-1)))
+				gone := s.Approve(m, monday.AddDays(-7), s.Work(monday.AddDays(-1)), s.Work(monday.AddDays(-1)))
 				once := false
 				s.atPage("2", func() {
 					if !once {
@@ -57,7 +57,7 @@ func TestEntriesThatKeepVanishingAreAnErrorInTheEnd(t *testing.T) {
 		for range 9 {
 			entries = append(entries, s.Work(monday))
 		}
-		sheet := s.World.Approve(m, monday, entries...)
+		sheet := s.Approve(m, monday, entries...)
 		s.atPage("2", func() { s.Shrink(sheet) })
 		if page, err := s.told(monday); !errors.Is(err, errShifted) {
 			s.Errorf("told %d weeks, error %v, want %v", len(page.Weeks), err, errShifted)
@@ -71,7 +71,7 @@ func TestEntryThatIsPushedToTheNextPageIsToldOnce(t *testing.T) {
 		m := s.Join("Ada", "UTC")
 		first, second, third, late := s.Work(monday), s.Work(monday), s.Work(monday), s.Work(monday)
 		first.Number, second.Number, third.Number, late.Number = 11, 12, 13, 10 // The late one moves here from another week.
-		sheet := s.World.Approve(m, monday, first, second, third)
+		sheet := s.Approve(m, monday, first, second, third)
 		s.atPage("2", func() {
 			if len(sheet.Entries) == 3 {
 				s.Grow(sheet, late)
@@ -185,7 +185,7 @@ func TestWeekOfAnUnknownUserIsGoneAndNoOtherUsers(t *testing.T) {
 	for _, more := range []string{"", "approval: none\napproved_when: {tag: approved}"} {
 		play(t, more, func(s *scene) {
 			s.World.Members = append(s.World.Members, &trackertest.Member{ID: "900001", Name: "Boss", Zone: "UTC"})
-			s.World.Approve(s.World.Members[0], monday, s.Work(monday))
+			s.Approve(s.World.Members[0], monday, s.Work(monday))
 			if w, err := s.Week(s.Context(), weekID("77", monday)); !errors.Is(err, tracker.ErrGone) {
 				s.Errorf("Week of an unknown user = week of %s, %v, want %v", w.Member.Name, err, tracker.ErrGone)
 			}

@@ -31,7 +31,7 @@ func play(t *testing.T, more string, test func(s *scene)) {
 		s := &scene{T: t, vendor: kimai(&trackertest.World{})}
 		transport := remotetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			s.asked = append(s.asked, r.URL.Path)
-			s.vendor.ServeHTTP(w, r)
+			s.ServeHTTP(w, r)
 		}))
 		s.Kimai = kimaiAt(t, remote.New(remote.Options{Transport: transport}), remotetest.Base, token, more)
 		test(s)

@@ -146,7 +146,10 @@ func noApproval(s *scene) {
 
 // silent reports whether a traversal of everything tells of no unread record.
 func (s *scene) silent() bool {
-	for page := range s.tracker.Weeks(s.Context(), everything()) {
+	for page, err := range s.tracker.Weeks(s.Context(), everything()) {
+		if err != nil {
+			return false
+		}
 		if len(page.Unread) > 0 {
 			return false
 		}

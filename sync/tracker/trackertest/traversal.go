@@ -225,7 +225,10 @@ func oneWeek(s *scene) {
 func stops(s *scene) {
 	s.world.PageSize = 2
 	s.team(9)
-	for range s.tracker.Weeks(s.Context(), everything()) {
+	for _, err := range s.tracker.Weeks(s.Context(), everything()) {
+		if err != nil {
+			s.Error(err)
+		}
 		break
 	}
 	asked := s.requests()
