@@ -62,17 +62,17 @@ func New(o Options) *Network {
 // LogTo changes where attempts are logged: the config that says so names the clients, too.
 func (n *Network) LogTo(log zerolog.Logger) { n.log.Store(&log) }
 
-// connections has a limit for every step that a silent server could draw out.
+// connections has a limit for every step before a request is sent. How long its answer may take is the account's
+// Timeout.
 func connections() http.RoundTripper {
 	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout:   15 * time.Second,
-		ResponseHeaderTimeout: 45 * time.Second,
-		IdleConnTimeout:       90 * time.Second,
-		MaxConnsPerHost:       8,
-		ForceAttemptHTTP2:     true,
-		TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 15 * time.Second,
+		IdleConnTimeout:     90 * time.Second,
+		MaxConnsPerHost:     8,
+		ForceAttemptHTTP2:   true,
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
 	}
 }
 

@@ -42,10 +42,6 @@ type vendor struct {
 	headless bool // no header tells of the last page
 }
 
-func handler(w *trackertest.World) http.Handler {
-	return vendor{World: w, growth: ownRequest}.handler()
-}
-
 func (v vendor) handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, answer := range map[string]func(*http.Request, http.Header) (int, any){

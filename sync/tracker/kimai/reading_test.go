@@ -184,8 +184,8 @@ func TestAmountIsExact(t *testing.T) {
 func TestWeekOfAnUnknownUserIsGoneAndNoOtherUsers(t *testing.T) {
 	for _, more := range []string{"", "approval: none\napproved_when: {tag: approved}"} {
 		play(t, more, func(s *scene) {
-			s.World.Members = append(s.World.Members, &trackertest.Member{ID: "900001", Name: "Boss", Zone: "UTC"})
-			s.Approve(s.World.Members[0], monday, s.Work(monday))
+			s.Members = append(s.Members, &trackertest.Member{ID: "900001", Name: "Boss", Zone: "UTC"})
+			s.Approve(s.Members[0], monday, s.Work(monday))
 			if w, err := s.Week(s.Context(), weekID("77", monday)); !errors.Is(err, tracker.ErrGone) {
 				s.Errorf("Week of an unknown user = week of %s, %v, want %v", w.Member.Name, err, tracker.ErrGone)
 			}

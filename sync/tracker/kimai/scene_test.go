@@ -41,7 +41,7 @@ func play(t *testing.T, more string, test func(s *scene)) {
 // member joins, with an approved week of two entries from a Monday on.
 func (s *scene) member(name string, first civil.Date) (*trackertest.Member, *trackertest.Sheet) {
 	m := s.Join(name, "Europe/Berlin")
-	return m, s.World.Approve(m, first, s.Work(first), s.Work(first.AddDays(1)))
+	return m, s.Approve(m, first, s.Work(first), s.Work(first.AddDays(1)))
 }
 
 // requests returns how often a path was asked for.
