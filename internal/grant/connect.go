@@ -49,7 +49,11 @@ func (c *Connect) Wait(ctx context.Context, listener net.Listener) (*url.URL, er
 	})}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
-	defer func() { _ = server.Close() }()
+	defer func() { // The browser gets its page first.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = server.Shutdown(ctx)
+	}()
 	select {
 	case address := <-back:
 		return address, nil
