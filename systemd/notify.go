@@ -10,6 +10,7 @@
 package systemd
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -118,12 +119,12 @@ func (n *Notifier) send(message string) error {
 	if err != nil {
 		return fmt.Errorf("systemd: notify: %w", err)
 	}
-	defer conn.Close()
 	// A write waits while the queue of the other side is full.
-	if err := conn.SetWriteDeadline(time.Now().Add(sendWithin)); err != nil {
-		return fmt.Errorf("systemd: notify: %w", err)
+	err = conn.SetWriteDeadline(time.Now().Add(sendWithin))
+	if err == nil {
+		_, err = conn.Write([]byte(message))
 	}
-	if _, err := conn.Write([]byte(message)); err != nil {
+	if err = errors.Join(err, conn.Close()); err != nil {
 		return fmt.Errorf("systemd: notify: %w", err)
 	}
 	return nil
