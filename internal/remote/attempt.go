@@ -34,8 +34,6 @@ func mayHaveEffect(resp *http.Response, err error) bool {
 	switch status := resp.StatusCode; {
 	case status == http.StatusServiceUnavailable:
 		return !turnedAway(resp.Header)
-	case movedForGood(status):
-		return false
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
 		return true
 	}

@@ -246,7 +246,6 @@ func (c *call) again(ctx context.Context, resp *http.Response, err error) (bool,
 }
 
 func (c *call) againAfter(ctx context.Context, err error) (bool, error) {
-	c.answer = Answer{}
 	if errors.Is(err, errElsewhere) || errors.Is(err, errTooLarge) || c.sent && !c.Repeatable {
 		return false, err
 	}

@@ -108,28 +108,30 @@ func object(name, value string) string {
 
 func TestNoSecretIsShownOfWhatIsSent(t *testing.T) {
 	for _, fault := range []remotetest.Fault{remotetest.Status(500), remotetest.Status(401), remotetest.Reset, remotetest.Silence, remotetest.Short, remotetest.HTML, remotetest.Quota} {
-		bubble(t, string(fault), func(t *testing.T) {
-			var log bytes.Buffer
-			var told []remote.Sample
-			net := remote.New(remote.Options{
-				Transport: serve(t, always(fault)).transport, Log: zerolog.New(&log), Observe: func(s remote.Sample) { told = append(told, s) },
-			})
-			c := clientOf(t, net, remote.Account{
-				ID: "1", Secrets: []string{key2}, Header: http.Header{"X-Other": {"and-more-of-it"}, "X-Api-Key": {key2}},
-			})
-			_, err := c.Send(t.Context(), remote.Request{
-				Method: "PUT", Path: "/of/" + url.PathEscape(key2), Query: url.Values{"token": {key2}, "page": {"2"}},
-				Header: http.Header{"Idempotency-Key": {"inv-1"}, "X-Request-Id": {"for " + key2}}, Body: []byte(object("token", key2)), Repeatable: true,
-			}, &invoice{})
-			wantHidden(t, "the error", err.Error())
-			wantHidden(t, "the samples", fmt.Sprintf("%+v", told))
-			wantHidden(t, "the log", log.String())
-			for _, want := range []string{`"idempotency-key":"inv-1"`, `"x-request-id":"for (secret)"`, `"x-other":"(secret)"`, `"query":["page","token"]`, `"method":"PUT"`, `"path":"/api/of/(secret)"`, `"host":"localhost"`} {
-				if !strings.Contains(log.String(), want) {
-					t.Errorf("the log has no %s: %s", want, log.String())
+		for _, account := range []string{"named", "in a header", "changing"} {
+			bubble(t, string(fault)+", "+account, func(t *testing.T) {
+				var log bytes.Buffer
+				var told []remote.Sample
+				net := remote.New(remote.Options{
+					Transport: serve(t, always(fault)).transport, Log: zerolog.New(&log), Observe: func(s remote.Sample) { told = append(told, s) },
+				})
+				a := accounts()[account]
+				a.Header = http.Header{"X-Other": {"and-more-of-it"}, "X-Api-Key": a.Header["x-api-key"]}
+				c := clientOf(t, net, a)
+				_, err := c.Send(t.Context(), remote.Request{
+					Method: "PUT", Path: "/of/" + url.PathEscape(key2), Query: url.Values{"token": {key2}, "page": {"2"}},
+					Header: http.Header{"Idempotency-Key": {"inv-1"}, "X-Request-Id": {"for " + key2}}, Body: []byte(object("token", key2)), Repeatable: true,
+				}, &invoice{})
+				wantHidden(t, "the error", err.Error())
+				wantHidden(t, "the samples", fmt.Sprintf("%+v", told))
+				wantHidden(t, "the log", log.String())
+				for _, want := range []string{`"idempotency-key":"inv-1"`, `"x-request-id":"for (secret)"`, `"x-other":"(secret)"`, `"query":["page","token"]`, `"method":"PUT"`, `"path":"/api/of/(secret)"`, `"host":"localhost"`} {
+					if !strings.Contains(log.String(), want) {
+						t.Errorf("the log has no %s: %s", want, log.String())
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
 

@@ -134,7 +134,7 @@ func TestNothingIsRepeatedUnseen(t *testing.T) {
 }
 
 func TestRefusalAfterALostAttemptLeavesTheOutcomeOpen(t *testing.T) {
-	for _, first := range []remotetest.Fault{remotetest.Status(500), remotetest.Reset, remotetest.Short, remotetest.Silence} {
+	for _, first := range []remotetest.Fault{remotetest.Status(408), remotetest.Status(425), remotetest.Status(500), remotetest.Reset, remotetest.Short, remotetest.Silence} {
 		for _, last := range []int{400, 401, 403, 404, 409, 422, 429, 500} {
 			bubble(t, fmt.Sprint(first, ", then ", last), func(t *testing.T) {
 				v := serve(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -158,8 +158,9 @@ func TestRefusalAfterRefusalsIsOne(t *testing.T) {
 			v := serve(t, func(w http.ResponseWriter, r *http.Request, n int) {
 				remotetest.Status([]int{429, 429, 422}[n-1]).Answer(w, r)
 			})
-			if _, err := v.client(t, remote.Account{}).Do(t.Context(), request); kindOf(err) != remote.Rejected {
-				t.Errorf("Do = %v, want refused", err)
+			_, err := v.client(t, remote.Account{}).Do(t.Context(), request)
+			if e, is := errors.AsType[*remote.Error](err); !is || e.Kind != remote.Rejected || !e.ParkedUntil().IsZero() {
+				t.Errorf("Do = %v, want refused, and not parked", err)
 			}
 		})
 	}
