@@ -116,7 +116,7 @@ func TestNoSecretIsShownOfWhatIsSent(t *testing.T) {
 					Transport: serve(t, always(fault)).transport, Log: zerolog.New(&log), Observe: func(s remote.Sample) { told = append(told, s) },
 				})
 				a := accounts()[account]
-				a.Header = http.Header{"X-Other": {"and-more-of-it"}, "X-Api-Key": a.Header["x-api-key"]}
+				a.Header = http.Header{"X-Other": {"and-more-of-it"}, "X-Api-Key": {key2}}
 				c := clientOf(t, net, a)
 				_, err := c.Send(t.Context(), remote.Request{
 					Method: "PUT", Path: "/of/" + url.PathEscape(key2), Query: url.Values{"token": {key2}, "page": {"2"}},
