@@ -181,10 +181,17 @@ func (c Case) make() Decision {
 
 func finish(why string) Decision { return Decision{Do: Finish, Text: why} }
 
+// ahead is how many days before its period begins a group may be billed. Systems look for an invoice among those that
+// were made since the period began, and some time before.
+const ahead = 28
+
 // incomplete returns why a group is not to be billed yet; empty if it may be.
 func (c Case) incomplete() string {
 	if c.Content.Pending != "" {
 		return c.Content.Pending
+	}
+	if c.Group.Period.First.AddDays(-ahead).In(c.Rules.Location).After(c.Now) {
+		return "it is billed four weeks before its period begins at the earliest"
 	}
 	if ready := c.Content.Approved.Add(c.Rules.Settle); c.Now.Before(ready) {
 		return "it settles until " + ready.In(c.Rules.Location).Format("2006-01-02 15:04 MST")

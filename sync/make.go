@@ -271,7 +271,13 @@ func stopLate(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // answered turns the answer of a write into what is recorded of it.
+//
+// An answer that does not bill what was sent is none: the document is looked up, and goes to a person as it is.
 func (p *poster) answered(t *task, receipt accounting.Receipt, err error, deed Deed, fresh bool) result {
+	inv := t.op.Frozen.Invoice
+	if _, plan := p.books.(readOnly); err == nil && !plan && !receipt.Bills(inv) {
+		err = fmt.Errorf("the answer bills %s to %s, and not %s to %s", receipt.Currency.Format(receipt.Net), receipt.Customer, inv.Currency.Format(inv.Net()), inv.Customer)
+	}
 	switch {
 	case err == nil:
 		return result{deed: deed, answer: p.answer(t, receipt, false)}

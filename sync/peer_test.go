@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"tidemark/sync/accounting"
 	"tidemark/sync/tracker"
 )
@@ -149,11 +151,12 @@ type peerBooks struct {
 	mu      sync.Mutex
 	traits  accounting.Traits
 	docs    []*peerDoc
-	faults  []peerFault // of the next writes, in order
-	finding error       // of every look-up
-	blind   int         // look-ups that find nothing yet, whatever there is
-	finds   int         // look-ups by reference
-	calls   []peerCall  // every write that arrived
+	skew    decimal.Decimal // what the books make of a net total, such as a discount that they add
+	faults  []peerFault     // of the next writes, in order
+	finding error           // of every look-up
+	blind   int             // look-ups that find nothing yet, whatever there is
+	finds   int             // look-ups by reference
+	calls   []peerCall      // every write that arrived
 }
 
 type peerDoc struct {
@@ -238,6 +241,7 @@ func (b *peerBooks) Create(_ context.Context, key string, req accounting.Request
 	b.calls = append(b.calls, peerCall{"create", key, string(body)})
 	d := &peerDoc{receipt: accounting.Receipt{ID: fmt.Sprintf("inv-%d", len(b.docs)+1), Status: accounting.Draft}}
 	b.write(d, body)
+	d.receipt.Net = d.receipt.Net.Add(b.skew)
 	b.docs = append(b.docs, d)
 	return d.receipt, after(f)
 }

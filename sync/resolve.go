@@ -122,6 +122,9 @@ func (p *poster) lookUp(ctx context.Context, t *task, same bool) result {
 		return result{conclusion: &c}
 	case err != nil:
 		return result{err: fmt.Errorf("look-up: %w", err)}
+	case resumes(t, found) && !p.now().Before(t.sit.Key.First.Add(p.rules.WaitAtMost)):
+		c := p.asked(t, state.NotKnown, "the document "+found[0].ID+" was begun and cannot be finished: "+t.sit.Key.Error+"; delete or finish it there, and settle or retry")
+		return result{conclusion: &c}
 	case resumes(t, found):
 		return p.send(ctx, t, false)
 	case len(found) > 0:

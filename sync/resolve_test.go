@@ -11,6 +11,7 @@ import (
 
 	"tidemark/state"
 	"tidemark/sync/accounting"
+	"tidemark/sync/civil"
 	"tidemark/sync/tracker"
 )
 
@@ -359,4 +360,42 @@ func TestLaterAttemptThatWasNotSentSaysNothingOfTheEarlierOne(t *testing.T) {
 	s.pass()
 	s.asked(state.NotKnown)
 	s.wantLive(1, "100")
+}
+
+// An answer that tells of another amount, such as one with a discount or in another currency, is no invoice as it was
+// wanted: it is a person's, and not sent again.
+func TestAnswerThatBillsSomethingElseIsAPersons(t *testing.T) {
+	s := newScene(t)
+	s.pass()
+	s.books.skew = decimal.NewFromInt(-20)
+	s.tracker.put(week("r1", entry("a", 1)))
+	s.failing()
+	s.wait(time.Hour)
+	s.pass()
+	items, err := s.store.Items("")
+	s.must(err)
+	if len(items) != 1 || items[0].Kind != state.Mismatch {
+		t.Errorf("items %+v, want one mismatch", items)
+	}
+	if n := len(s.books.docs); n != 1 {
+		t.Errorf("%d documents, want 1", n)
+	}
+}
+
+// A week that is approved long before it begins is not billed yet.
+func TestPeriodFarAheadWaits(t *testing.T) {
+	s := newScene(t)
+	s.pass()
+	w := week("r1", entry("a", 1))
+	first := civil.DateOf(s.now).AddDays(40)
+	w.Period = civil.Period{First: first, Last: first.AddDays(6)}
+	w.Entries[0].Date = first
+	s.tracker.put(w)
+	if r := s.pass(); r.Count(Created) != 0 || r.Waiting != 1 {
+		t.Errorf("created %d, waiting %d; want 0, 1", r.Count(Created), r.Waiting)
+	}
+	s.wait(13 * 24 * time.Hour)
+	if r := s.pass(); r.Count(Created) != 1 {
+		t.Errorf("created %d four weeks before, want 1", r.Count(Created))
+	}
 }

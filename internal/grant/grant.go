@@ -96,7 +96,10 @@ func (g *Grant) renew(ctx context.Context) error {
 	if err := g.file.writable(); err != nil {
 		return fmt.Errorf("the sign-in is not renewed, since it could not be kept: %w", err)
 	}
-	fresh, err := g.refresh(ctx, stored)
+	// The old token is spent as soon as this is asked: whoever gives up must not lose the new one.
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	fresh, err := g.refresh(late, stored)
 	if err != nil {
 		return err
 	}

@@ -31,10 +31,7 @@ func mayHaveEffect(resp *http.Response, err error) bool {
 	if err != nil {
 		return !neverLeft(err)
 	}
-	switch status := resp.StatusCode; {
-	case status == http.StatusServiceUnavailable:
-		return !turnedAway(resp.Header)
-	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
+	if status := resp.StatusCode; status == http.StatusRequestTimeout || status == http.StatusTooEarly {
 		return true
 	}
 	return resp.StatusCode < 400 || resp.StatusCode >= 500

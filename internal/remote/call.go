@@ -32,6 +32,9 @@ type Answer struct {
 	Header http.Header
 	Body   []byte
 	Clock  time.Time // the other side's; zero where it does not tell
+	// Again: an attempt before this one may have had its effect, so that a refusal within this answer says nothing
+	// of that. False for what reads only.
+	Again bool
 }
 
 // tries is how often a request is sent at most.
@@ -92,6 +95,7 @@ func (c *call) do() (Answer, error) {
 	}
 	defer leave()
 	err = c.outcome(c.send(target))
+	c.answer.Again = c.done && !c.ReadOnly
 	return c.answer, err
 }
 
@@ -238,7 +242,7 @@ func (c *call) again(ctx context.Context, resp *http.Response, err error) (bool,
 	case status == http.StatusTooManyRequests:
 		return c.later(resp, time.Minute), nil
 	case status == http.StatusServiceUnavailable && turnedAway(resp.Header):
-		return c.later(resp, 0), nil
+		return c.later(resp, 0) && c.Repeatable, nil // A proxy may say so of a write that the system behind it has done.
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status >= 500 && status != http.StatusNotImplemented:
 		return c.Repeatable, nil
 	}

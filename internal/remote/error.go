@@ -137,7 +137,7 @@ func (c *call) kind() Kind {
 		return Forbidden
 	case status == http.StatusNotFound, status == http.StatusGone:
 		return NotFound
-	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && !c.until.IsZero():
+	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && !c.until.IsZero() && c.ReadOnly:
 		return Limited
 	case status >= 300 && status < 400 && c.ReadOnly, movedForGood(status):
 		return Moved

@@ -38,7 +38,7 @@ func TestRequestIsRepeatedOnlyWhereThatIsHarmless(t *testing.T) {
 		{"408", always(remotetest.Status(408)), lost},
 		{"425", always(remotetest.Status(425)), lost},
 		{"501", always(remotetest.Status(501)), [4]end{{1, remote.Unavailable}, {1, remote.Unavailable}, {1, remote.Unknown}, {1, remote.Unknown}}},
-		{"503 that asks to wait", statusWith(503, "Retry-After", "2"), busy},
+		{"503 that asks to wait", statusWith(503, "Retry-After", "2"), [4]end{{4, remote.Limited}, {4, remote.Limited}, {1, remote.Unknown}, {4, remote.Unknown}}},
 		{"503 of a vendor that always tells its quota", statusWith(503, "X-RateLimit-Reset", "2"), lost},
 		{"429", always(remotetest.Status(429)), busy},
 		{"429 that asks to wait", statusWith(429, "Retry-After", "2"), busy},

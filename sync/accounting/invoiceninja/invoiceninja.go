@@ -87,7 +87,8 @@ func (n *Ninja) Find(ctx context.Context, reference string) (found []accounting.
 			}
 			found = append(found, r)
 		}
-		more = page < list.Meta.Pagination.TotalPages
+		pages := list.Meta.Pagination.TotalPages
+		more = page < pages || pages == 0 && len(*list.Data) == 100
 	}
 	return found, nil
 }

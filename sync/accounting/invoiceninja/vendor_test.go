@@ -111,13 +111,14 @@ func (v vendor) show(d *accountingtest.Document) map[string]any {
 func number(d decimal.Decimal) json.Number { return json.Number(d.String()) }
 
 type sent struct {
-	ClientID string `json:"client_id"`
-	Number   string `json:"number"`
-	PoNumber string `json:"po_number"`
-	Date     string `json:"date"`
-	DueDate  string `json:"due_date"`
-	Note     string `json:"private_notes"`
-	Lines    []struct {
+	ClientID  string `json:"client_id"`
+	Number    string `json:"number"`
+	PoNumber  string `json:"po_number"`
+	Date      string `json:"date"`
+	DueDate   string `json:"due_date"`
+	Note      string `json:"private_notes"`
+	Inclusive *bool  `json:"uses_inclusive_taxes"`
+	Lines     []struct {
 		Quantity decimal.Decimal `json:"quantity"`
 		Cost     decimal.Decimal `json:"cost"`
 		Notes    string          `json:"notes"`

@@ -20,7 +20,9 @@ type invoice struct {
 	Date     string `json:"date"`
 	DueDate  string `json:"due_date,omitempty"`
 	Note     string `json:"private_notes"`
-	Lines    []line `json:"line_items"`
+	// Inclusive is false: the amounts are before tax, whatever the settings of the client say.
+	Inclusive bool   `json:"uses_inclusive_taxes"`
+	Lines     []line `json:"line_items"`
 }
 
 type line struct {
@@ -86,6 +88,7 @@ type stored struct {
 	IsDeleted  *bool     `json:"is_deleted"`
 	ArchivedAt int64     `json:"archived_at"`
 	UpdatedAt  int64     `json:"updated_at"`
+	Inclusive  bool      `json:"uses_inclusive_taxes"`
 	Client     client    `json:"client"`
 	Lines      []struct {
 		LineTotal decimal.Decimal `json:"line_total"`
@@ -108,6 +111,8 @@ func (n *Ninja) receipt(s stored) (accounting.Receipt, error) {
 	}
 	if *s.IsDeleted || s.ArchivedAt > 0 {
 		status = accounting.Void
+	} else if s.Inclusive && status == accounting.Draft {
+		status = accounting.Edited
 	}
 	r := accounting.Receipt{
 		ID: s.ID, Number: s.Number, Reference: n.referenceOf(s), Customer: s.ClientID, Currency: currency, Status: status,

@@ -99,7 +99,11 @@ func (q *QuickBooks) checked(asked string, a remote.Answer, f *fault, err error)
 	if err != nil || f == nil {
 		return err
 	}
-	return &remote.Error{Kind: remote.Rejected, Vendor: q.client.Vendor, Asked: asked, Status: a.Status, Body: a.Body}
+	kind := remote.Rejected
+	if a.Again {
+		kind = remote.Unknown // The attempt before this answer may have been executed.
+	}
+	return &remote.Error{Kind: kind, Vendor: q.client.Vendor, Asked: asked, Status: a.Status, Body: a.Body}
 }
 
 // faultOf returns what QuickBooks says of an error, and puts its sentences into it. Refused says that it was

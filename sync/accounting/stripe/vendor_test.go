@@ -244,7 +244,7 @@ func (v vendor) lines(w http.ResponseWriter, r *http.Request) {
 func (v vendor) create(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	q := r.PostForm
-	if name := unknown(q, `customer|currency|collection_method|auto_advance|pending_invoice_items_behavior|effective_at|days_until_due|due_date|description|metadata\[tidemark\]`); name != "" {
+	if name := unknown(q, `customer|currency|collection_method|auto_advance|pending_invoice_items_behavior|effective_at|days_until_due|due_date|description|discounts|metadata\[tidemark\]`); name != "" {
 		wrong(w, 400, name, "Received unknown parameter: "+name)
 		return
 	}

@@ -32,7 +32,10 @@ type stored struct {
 	Metadata  map[string]string `json:"metadata"`
 	Subtotal  *int64            `json:"subtotal"`               // before discounts of the whole invoice, with tax that is included
 	BeforeTax *int64            `json:"subtotal_excluding_tax"` // the same without any tax; null where Stripe has not worked it out
-	Lines     list[line]        `json:"lines"`
+	Discounts []struct {
+		Amount int64 `json:"amount"`
+	} `json:"total_discount_amounts"`
+	Lines list[line] `json:"lines"`
 }
 
 func (s stored) id() string { return s.ID }
@@ -94,6 +97,9 @@ func (s *Stripe) receipt(inv stored) (accounting.Receipt, error) {
 	net := *inv.Subtotal
 	if inv.BeforeTax != nil {
 		net = *inv.BeforeTax
+	}
+	for _, d := range inv.Discounts {
+		net -= d.Amount
 	}
 	r := accounting.Receipt{
 		ID: inv.ID, Number: inv.Number, Reference: inv.Metadata[referenceKey], Customer: inv.Customer, Currency: c,

@@ -70,6 +70,7 @@ func (s *Stripe) head(inv accounting.Invoice) (f form) {
 	if title := s.Traits().Limits.Short(inv.Title, 500); title != "" {
 		f.add("description", title)
 	}
+	f.add("discounts", "") // That of the customer would be inherited.
 	f.add(metadata, inv.Reference)
 	return f
 }

@@ -3,6 +3,7 @@ package xero
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -93,6 +94,11 @@ type stored struct {
 }
 
 const noID = "00000000-0000-0000-0000-000000000000"
+
+// made reports whether an answer names an invoice.
+func (a answer) made() bool {
+	return a.Invoices != nil && slices.ContainsFunc(*a.Invoices, func(i stored) bool { return i.InvoiceID != "" && i.InvoiceID != noID })
+}
 
 // refusal returns why an answer is none, though its status may be 200; empty where it is one.
 func (a answer) refusal() string {

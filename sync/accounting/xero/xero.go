@@ -149,13 +149,16 @@ func (x *Xero) write(ctx context.Context, key string, step accounting.Step) (acc
 		return accounting.Receipt{}, fmt.Errorf("%w: xero: frozen query: %w", accounting.ErrNotSent, err)
 	}
 	var list answer
-	_, err = x.client.Send(ctx, remote.Request{
+	a, err := x.client.Send(ctx, remote.Request{
 		Method: step.Method, Path: path, Query: q, Body: step.Body, Header: http.Header{"Idempotency-Key": {key}}, Repeatable: true,
 	}, &list)
 	if err != nil {
 		return accounting.Receipt{}, said(err)
 	}
-	if text := list.refusal(); text != "" {
+	switch text := list.refusal(); {
+	case text != "" && (a.Again || list.made()):
+		return accounting.Receipt{}, fmt.Errorf("xero: %s: it may have been written all the same", text)
+	case text != "":
 		return accounting.Receipt{}, fmt.Errorf("%w: xero: %s", accounting.ErrRejected, text)
 	}
 	return x.only(step.Method+" "+path, list)
