@@ -146,6 +146,9 @@ func (v vendor) read(r *http.Request, d *accountingtest.Document) map[string]any
 			return map[string]any{"number": []string{"The number has already been taken."}}
 		}
 	}
+	if in.Inclusive == nil || *in.Inclusive { // The client's own setting would hold.
+		return map[string]any{"uses_inclusive_taxes": []string{"amounts would include tax"}}
+	}
 	d.Customer, d.Reference, d.Status, d.Lines = v.Customers[i].ID, in.Number+in.PoNumber, accounting.Draft, nil
 	d.Date, _ = civil.Parse(in.Date)
 	d.Due, _ = civil.Parse(in.DueDate)

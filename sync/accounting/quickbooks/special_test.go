@@ -329,3 +329,29 @@ func TestNotesAreListedSinceTheWeekOfTheReference(t *testing.T) {
 		}
 	}
 }
+
+// The first attempt may have been executed: a refusal of the second says nothing of it.
+func TestRefusalOfARepeatedWriteIsNoRefusal(t *testing.T) {
+	for _, kind := range []string{"3001", "6000", "6190", "5010"} {
+		writes := 0
+		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				writes++
+			}
+			if writes == 1 {
+				remotetest.Status(500).Answer(w, r)
+				return
+			}
+			says(200, refused("ValidationFault", kind, "No.")).ServeHTTP(w, r)
+		})
+		before(t, settings("doc_number"), h, func(t *testing.T, q *quickbooks.QuickBooks) {
+			_, err := create(t, q, "ts-1", invoice("ts-1", "EUR", 90))
+			if err == nil || errors.Is(err, accounting.ErrRejected) || errors.Is(err, accounting.ErrNotSent) || errors.Is(err, accounting.ErrTouched) {
+				t.Errorf("fault %s after an attempt without an answer = %v, want an unknown outcome", kind, err)
+			}
+		})
+		if writes != 2 {
+			t.Errorf("fault %s: %d writes, want 2", kind, writes)
+		}
+	}
+}

@@ -150,7 +150,7 @@ func refuse(r *http.Request, body []byte) string {
 	case r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, "/v1/invoices"):
 		return "neither creates nor changes one invoice"
 	case len(parts) == 1:
-		if form.Get("auto_advance") != "false" || form.Get("collection_method") != "send_invoice" || form.Get("pending_invoice_items_behavior") != "exclude" {
+		if form.Get("auto_advance") != "false" || form.Get("collection_method") != "send_invoice" || form.Get("pending_invoice_items_behavior") != "exclude" || !form.Has("discounts") || form.Get("discounts") != "" {
 			return "is not for a draft that stays one, and has nothing else on it"
 		}
 		return ""
