@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"tidemark/systemd"
 )
 
 const (
@@ -37,6 +39,8 @@ type Daemon struct {
 	Load func(ctx context.Context) ([]Job, error)
 	Log  zerolog.Logger
 	Now  func() time.Time // the clock on the wall; nil is time.Now
+	// Notify tells systemd of the start, reloads, runs and the stop, and that the loop is alive; nil: nobody.
+	Notify *systemd.Notifier
 }
 
 // Run loads the jobs and runs them until ctx ends, which is a stop in good order: each run is cancelled
@@ -57,9 +61,11 @@ func (d *Daemon) Run(ctx context.Context, reload <-chan struct{}) error {
 		return fmt.Errorf("daemon: %w", err)
 	}
 	d.Log.Info().Int("jobs", len(jobs)).Msg("started")
+	l.ready()
 	runs, cancel := context.WithCancel(ctx)
 	defer cancel()
 	err = l.turn(runs, reload)
+	l.notify((*systemd.Notifier).Stopping)
 	cancel()
 	if err = errors.Join(err, l.drain()); err != nil {
 		return fmt.Errorf("daemon: %w", err)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"tidemark/systemd"
 )
 
 // loop is what a running daemon knows. Only its own goroutine touches it; runs report through done.
@@ -19,6 +21,7 @@ type loop struct {
 	clock   *clock
 	entries map[string]*entry
 	done    chan result
+	status  string        // of the last run, for systemd
 	over    chan struct{} // closed when nobody listens to done any more
 }
 
@@ -43,6 +46,7 @@ func newLoop(d *Daemon) *loop {
 // turn runs what is due until the context ends or the state cannot be trusted.
 func (l *loop) turn(ctx context.Context, reload <-chan struct{}) error {
 	for ctx.Err() == nil {
+		l.alive()
 		timer := time.NewTimer(l.tick(ctx))
 		var err error
 		select {
@@ -71,7 +75,7 @@ func (l *loop) tick(ctx context.Context) time.Duration {
 	if step != 0 {
 		l.stepped(now, step)
 	}
-	sleep := longestSleep
+	sleep := l.longest()
 	for _, name := range slices.Sorted(maps.Keys(l.entries)) {
 		e := l.entries[name]
 		switch {
@@ -137,6 +141,7 @@ func (l *loop) finish(r result) error {
 		e.owed, e.due = false, now
 	}
 	r.write(l.log, e.due)
+	l.tellStatus(r)
 	if errors.Is(r.err, ErrFatal) {
 		return fmt.Errorf("job %s: %w", r.name, r.err)
 	}
@@ -145,6 +150,8 @@ func (l *loop) finish(r result) error {
 
 // reload takes the jobs of a new load, or keeps the old ones if it failed.
 func (l *loop) reload(ctx context.Context) error {
+	l.notify((*systemd.Notifier).Reloading)
+	defer l.ready()
 	jobs, err := l.daemon.load(ctx)
 	if err != nil {
 		l.log.Error().Err(err).Msg("reload refused, the old jobs go on")

@@ -14,6 +14,7 @@ import (
 	"tidemark/daemon"
 	"tidemark/state"
 	"tidemark/sync"
+	"tidemark/systemd"
 )
 
 var errEnd = daemon.ErrFatal
@@ -25,11 +26,17 @@ func (a *app) runDaemon(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	log, err := daemon.NewLogger(a.err, isTerminal(a.err), first.config.Log.Level, first.config.Log.Format)
+	log, err := a.logger(first.config.Log.Level, first.config.Log.Format)
 	if err != nil {
 		return err
 	}
+	notifier, err := systemd.FromEnvironment()
+	if err != nil {
+		log.Warn().Err(err).Msg("no watchdog")
+	}
+	opened := extend(notifier)
 	s, err := a.openWork(first, "")
+	opened()
 	if err != nil {
 		return err
 	}
@@ -37,9 +44,26 @@ func (a *app) runDaemon(ctx context.Context) (err error) {
 	a.net.LogTo(log)
 	reload := make(chan struct{}, 1)
 	defer hangUp(reload)()
-	d := &daemon.Daemon{Log: log, Now: a.now, Load: a.jobs(s, log)}
+	d := &daemon.Daemon{Log: log, Now: a.now, Load: a.jobs(s, log), Notify: notifier}
 	log.Info().Str("state", string(first.config.State)).Str("version", version()).Msg("state open")
 	return d.Run(ctx, reload)
+}
+
+// extend asks systemd for more time, again and again until the start is over: a large state takes a while to check.
+func extend(n *systemd.Notifier) (end func()) {
+	const more = 30 * time.Second
+	again, done := time.NewTicker(more/3), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-again.C:
+				_ = n.ExtendTimeout(more) // The end of the start tells whether it mattered.
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { again.Stop(); close(done) }
 }
 
 // hangUp turns SIGHUP into a wish to reload. It returns what ends that.

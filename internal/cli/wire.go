@@ -21,6 +21,7 @@ import (
 	"tidemark/sync"
 	"tidemark/sync/civil"
 	"tidemark/sync/money"
+	"tidemark/systemd"
 )
 
 // work is a config with everything that it names, built.
@@ -173,7 +174,16 @@ func (a *app) quietLogger(c *config.Config) (zerolog.Logger, error) {
 	if a.verbose {
 		level = c.Log.Level
 	}
-	return daemon.NewLogger(a.err, isTerminal(a.err), level, c.Log.Format)
+	return a.logger(level, c.Log.Format)
+}
+
+// logger returns a log to the standard error. Where that is the journal of systemd, each line says how loud it is.
+func (a *app) logger(level, format string) (zerolog.Logger, error) {
+	w := a.err
+	if f, is := w.(*os.File); is && (format == "" || format == "auto") && systemd.Journal(f) {
+		w = daemon.ForJournal(f)
+	}
+	return daemon.NewLogger(w, isTerminal(a.err), level, format)
 }
 
 func isTerminal(w io.Writer) bool {
