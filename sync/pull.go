@@ -17,9 +17,6 @@ import (
 // periods of up to a month.
 const longestPeriod = 31
 
-// unreadFor is how long a record may stay unread before it is a person's.
-const unreadFor = 24 * time.Hour
-
 // pull takes in what changed. The watermark moves only when the whole traversal ended well.
 func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error {
 	defer e.store.Lock(e.reading())()
@@ -255,20 +252,6 @@ func (t *traversal) takeIn(page tracker.Page) error {
 	return err
 }
 
-// unheard returns the kept records of which nothing approved was ever taken in: work may be missed there.
-func (t *traversal) unheard(kept []tracker.Kept) (unread []tracker.Unread, err error) {
-	for _, k := range kept {
-		heads, err := t.store.Heads(t.channel, []state.Place{{First: k.Period.First, ID: k.ID}})
-		if err != nil {
-			return nil, err
-		}
-		if h := heads[0]; (h == nil || !h.State.Approves()) && !k.Period.Last.Before(t.rules.Start) {
-			unread = append(unread, tracker.Unread{ID: k.ID, Reason: k.Reason})
-		}
-	}
-	return unread, nil
-}
-
 // wanted sorts weeks as the state does. Of two records with one id on a page, the later one is what the
 // tracker says now.
 func (t *traversal) wanted(weeks []tracker.Week) []tracker.Week {
@@ -384,77 +367,4 @@ func (e *Engine) replace(w tracker.Week, head *state.Head, old *tracker.Week, ne
 	}
 	change.Head = next
 	return &change, nil
-}
-
-// readUnread asks by id for the records that could not be read before, and hands those of a day ago to
-// a person. An error here is the record's own: one that concerns the tracker has ended the traversal.
-func (t *traversal) readUnread(ctx context.Context) error {
-	unread, err := t.store.Unread(t.channel)
-	if err != nil || len(unread) == 0 {
-		return err
-	}
-	page, gone := tracker.Page{}, state.Intake{Now: t.query.Now}
-	var old []state.Conclusion
-	for _, u := range unread {
-		w, err := t.tracker.Week(ctx, u.ID)
-		switch {
-		case err == nil:
-			page.Weeks = append(page.Weeks, w)
-			gone.Gone = append(gone.Gone, u.ID)
-		case errors.Is(err, tracker.ErrGone) && !t.announced[u.ID]:
-			gone.Gone = append(gone.Gone, u.ID)
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case !t.query.Now.Before(u.First.Add(unreadFor)):
-			old = append(old, t.unreadItem(u))
-		}
-	}
-	if err := t.takeIn(page); err != nil {
-		return err
-	}
-	if _, err := t.store.TakeIn(t.channel, gone); err != nil {
-		return err
-	}
-	asked, err := t.store.Conclude(t.channel.Account, old, t.query.Now)
-	t.report.ask(asked)
-	return err
-}
-
-// followSettings makes the groups that were not billed due again when a setting that decides which
-// groups there are has changed.
-func (e *Engine) followSettings(st state.Standing, report *Report) error {
-	if st.Rules == e.rules.fingerprint() || st.Rules == "" {
-		return nil
-	}
-	report.warn("the settings that make groups have changed: everything that was not billed is decided again")
-	return e.regroup()
-}
-
-// regroupBatch is how many groups are made due in one transaction at most.
-const regroupBatch = 1000
-
-func (e *Engine) regroup() error {
-	var groups []state.Group
-	err := e.store.Weeks(e.channel, civil.Period{}, func(w tracker.Week) error {
-		groups = append(groups, e.groupsOf(w)...)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	err = e.store.Groups(e.channel.Account, func(g state.Group) error {
-		if g.Channel == e.channel {
-			groups = append(groups, g)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for part := range slices.Chunk(groups, regroupBatch) {
-		if err := e.store.MarkDue(e.channel.Account, part); err != nil {
-			return err
-		}
-	}
-	return nil
 }
