@@ -66,6 +66,24 @@ type agency struct {
 	rnd *rand.Rand
 }
 
+// fall makes so many percent of all requests fail with these faults; none: with those as before.
+func (a *agency) fall(percent int, faults ...remotetest.Fault) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sick = percent
+	if len(faults) > 0 {
+		a.always = faults
+	}
+}
+
+// fault draws whether a request fails, and how.
+func (a *agency) fault() (fault remotetest.Fault, ill bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	ill = a.rnd.IntN(100) < a.sick
+	return a.always[a.rnd.IntN(len(a.always))], ill
+}
+
 // pick returns a random number below n.
 func (a *agency) pick(n int) int {
 	a.mu.Lock()
@@ -79,11 +97,11 @@ func newAgency(t *testing.T, d accountingtest.Dialect, seed uint64) *agency {
 	a.always = []remotetest.Fault{remotetest.Status(500), remotetest.Status(503), remotetest.Reset, remotetest.Short, remotetest.Cut, remotetest.HTML, remotetest.Empty, remotetest.Status(429)}
 	handler := d.Handler(a.books)
 	transport := remotetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if a.pick(100) >= a.sick {
+		fault, ill := a.fault()
+		if !ill {
 			handler.ServeHTTP(w, r)
 			return
 		}
-		fault := a.always[a.pick(len(a.always))]
 		switch n := a.pick(3); {
 		case fault == remotetest.Status(429): // Whoever says so has done nothing.
 		case n == 0: // The effect, and no answer.

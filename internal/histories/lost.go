@@ -32,12 +32,14 @@ func Lost(t *testing.T, d accountingtest.Dialect) {
 
 // sick lets a third of all requests fail, before or after their effect.
 func sick(a *agency) {
-	a.sick, a.books.Lag = 30, a.system.Traits().SearchLag
+	a.fall(30)
+	a.books.Lag = a.system.Traits().SearchLag
 	a.between = 10 * time.Second // Soon enough for effects that are still to come.
 	for range 40 {
 		_, _ = a.pass()
 	}
-	a.sick, a.between = 0, 15*time.Minute
+	a.fall(0)
+	a.between = 15 * time.Minute
 	for range 12 {
 		_, _ = a.pass()
 	}
@@ -88,12 +90,12 @@ func lostAndBlind(a *agency) {
 	a.lose(false)
 	a.rebuild()
 	for _, fault := range []remotetest.Fault{remotetest.Status(500), remotetest.Cut, remotetest.Silence, remotetest.Empty} {
-		a.sick, a.always = 100, []remotetest.Fault{fault}
+		a.fall(100, fault)
 		if r, err := a.pass(); err == nil || len(r.Invoices) != 0 {
 			a.Errorf("%s: %v, %d invoices; want an error and none", fault, err, len(r.Invoices))
 		}
 	}
-	a.sick = 0
+	a.fall(0)
 	if adopted, created := a.passes(8); adopted != many || created != 0 {
 		a.Errorf("once look-ups work: %d adopted, %d created; want %d and 0", adopted, created, many)
 	}
