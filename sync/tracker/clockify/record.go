@@ -98,12 +98,15 @@ func (r *record) entries(state tracker.State) (all []entry, doubts []string) {
 		if r.kind == expenses || state.Approves() && !q.approves() || !state.Approves() && !q.waits() {
 			continue
 		}
-		some := q.Entries
-		if state.Approves() && q.mixed() {
-			var doubt string
-			if some, doubt = q.locked(); doubt != "" {
-				doubts = append(doubts, doubt)
-			}
+		some, doubt := q.Entries, ""
+		switch {
+		case state.Approves() && q.mixed():
+			some, doubt = q.locked()
+		case state.Approves():
+			doubt = q.hidden()
+		}
+		if doubt != "" {
+			doubts = append(doubts, doubt)
 		}
 		for _, e := range some {
 			if i, there := at[string(e.ID)]; there {
@@ -115,6 +118,18 @@ func (r *record) entries(state tracker.State) (all []entry, doubts []string) {
 		}
 	}
 	return all, doubts
+}
+
+// hidden says that an approved request shows less time than Clockify counts as approved.
+func (q request) hidden() string {
+	var shown time.Duration
+	for _, e := range q.Entries {
+		shown += e.Interval.Duration.Duration
+	}
+	if shown >= q.ApprovedTime.Duration {
+		return ""
+	}
+	return fmt.Sprintf("Clockify counts %s of approval request %s as approved and shows entries of %s: look whether the owner of the key sees them all", q.ApprovedTime.Duration, q.Approval.ID, shown)
 }
 
 // locked returns the entries of a request of which only a part is approved: approved entries are locked. Others
@@ -196,7 +211,7 @@ func (r *record) day(start time.Time) civil.Date {
 // rate returns an hour's price. Clockify writes it as a whole number of small units.
 func (e entry) rate(units string) (rate decimal.NullDecimal, code money.Currency, doubt string) {
 	given := e.HourlyRate.Amount
-	if !given.Valid {
+	if !given.Valid || e.Billable && given.Decimal.IsZero() { // Nobody set a price, which is not a price of nothing.
 		return rate, "", ""
 	}
 	code, err := money.ParseCurrency(e.HourlyRate.Currency)

@@ -96,7 +96,7 @@ func TestSmallUnits(t *testing.T) {
 		amount          any
 		want            string
 	}{
-		{"", "EUR", 9000, "90"}, {"", "JPY", 1_200_000, "12000"}, {iso, "JPY", 12000, "12000"}, {iso, "KWD", 12500, "12.5"}, {hundred, "KWD", 1250, "12.5"}, {"", "EUR", 0, "0"},
+		{"", "EUR", 9000, "90"}, {"", "JPY", 1_200_000, "12000"}, {iso, "JPY", 12000, "12000"}, {iso, "KWD", 12500, "12.5"}, {hundred, "KWD", 1250, "12.5"},
 	} {
 		play(t, func(s *Settings) { s.MinorUnits = tt.units }, func(s *scene) {
 			s.join("Ada")
@@ -107,6 +107,26 @@ func TestSmallUnits(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestZeroIsNoPrice(t *testing.T) {
+	play(t, nil, func(s *scene) {
+		s.join("Ada")
+		s.mend = func(one object) { work(one)[0]["hourlyRate"] = object{"amount": 0, "currency": "EUR"} }
+		if e := s.only().Entries[0]; e.Rate.Valid {
+			s.Errorf("a rate of 0 on billable work = %v, want none", e.Rate)
+		}
+	})
+}
+
+func TestApprovedTimeThatIsNotShownIsTrouble(t *testing.T) {
+	play(t, nil, func(s *scene) {
+		s.join("Ada")
+		s.mend = func(one object) { delete(one, "entries") }
+		if w := s.only(); w.Trouble == nil || !strings.Contains(w.Trouble.Text, "shows entries of 0s") {
+			s.Errorf("an hour is approved and nothing shown: trouble %v", w.Trouble)
+		}
+	})
 }
 
 func TestOddEntriesAreTroubleThatNamesThem(t *testing.T) {
