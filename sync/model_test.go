@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	histories = flag.Int("histories", 400, "random histories of the model test")
+	histories = flag.Int("histories", 2000, "random histories of the model test")
 	seed      = flag.Uint64("seed", 0, "seed of the first history; 0 takes one from the clock")
 )
 

@@ -29,7 +29,7 @@ import (
 )
 
 var (
-	count = flag.Int("histories", 100, "random histories of a tracker")
+	count = flag.Int("histories", 500, "random histories of a tracker")
 	seed  = flag.Uint64("seed", 0, "seed of the first history; 0 takes one from the clock")
 )
 
@@ -41,7 +41,7 @@ func Run(t *testing.T, d trackertest.Dialect) {
 	}
 	n := *count
 	if testing.Short() {
-		n = min(n, 50)
+		n = min(n, 30)
 	}
 	t.Logf("%d histories, first seed %d", n, first)
 	for i := range uint64(n) {

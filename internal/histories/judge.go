@@ -108,10 +108,17 @@ func (h *history) approved(s *trackertest.Sheet, e *trackertest.Entry) bool {
 
 // judgeEntry holds that an approved entry is billed, or waits for others of its period, or somebody was asked.
 func (h *history) judgeEntry(s *trackertest.Sheet, e *trackertest.Entry, lines []accounting.Line, asked periods) {
-	if len(lines) == 1 || asked.covers(s.Period) || h.waits(s.Period) || h.Mute && s.Member.Left && h.unreadable(s) {
+	if len(lines) == 1 || asked.covers(s.Period) || h.waits(s.Period) || h.Mute && s.Member.Left && (h.unreadable(s) || h.takenIn(s)) {
 		return
 	}
 	h.Errorf("entry %s of member %s in %s is approved and on no document, and nobody was asked", e.Note, s.Member.ID, s.Period.First)
+}
+
+// takenIn reports whether something of a sheet was billed, and with it the sheet taken in as approved. Of what was added
+// before its member left nobody tells then.
+func (h *history) takenIn(s *trackertest.Sheet) bool {
+	lines := h.lines()
+	return slices.ContainsFunc(s.Entries, func(e *trackertest.Entry) bool { return len(lines[e.Note]) > 0 })
 }
 
 // unreadable reports whether a person was asked about the record of a sheet that cannot be read. Its id bears the

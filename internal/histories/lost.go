@@ -23,7 +23,11 @@ func Lost(t *testing.T, d accountingtest.Dialect) {
 			synctest.Test(t, func(t *testing.T) { part.test(newAgency(t, d, 1)) })
 		})
 	}
-	for seed := range uint64(8) {
+	seeds := uint64(8)
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint("FaultsEverywhere", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { sick(newAgency(t, d, seed)) })
 		})
