@@ -60,7 +60,7 @@ func newScene(t *testing.T, mend ...func(*Settings)) *scene {
 
 // restart starts the engine anew, with the rules and traits as they are now.
 func (s *scene) restart() {
-	s.engine = New(s.store, s.tracker, s.books, s.rules, func() time.Time { return s.now }, zerolog.New(&s.log), nil)
+	s.engine = New(s.store, s.tracker, s.books, s.rules, func() time.Time { return s.now }, zerolog.New(zerolog.SyncWriter(&s.log)), nil)
 }
 
 func (s *scene) must(err error) {

@@ -70,7 +70,7 @@ func newScene(t *testing.T, d Dialect) *scene {
 	time.Sleep(time.Until(begin)) // The clock of the bubble.
 	s := &scene{T: t, Dialect: d, books: NewBooks(), before: map[string][]remotetest.Fault{}}
 	transport := remotetest.Serve(t, http.HandlerFunc(s.serve))
-	s.net = remote.New(remote.Options{Transport: transport, Log: zerolog.New(&s.log).Level(zerolog.DebugLevel)})
+	s.net = remote.New(remote.Options{Transport: transport, Log: zerolog.New(zerolog.SyncWriter(&s.log)).Level(zerolog.DebugLevel)})
 	s.system = d.New(t, s.net, remotetest.Base, d.Token)
 	t.Cleanup(func() {
 		if bytes.Contains(s.log.Bytes(), []byte(d.Token)) {

@@ -72,7 +72,7 @@ func newScene(t *testing.T, d Dialect) *scene {
 	time.Sleep(time.Until(begin)) // The clock of the bubble.
 	s := &scene{T: t, Dialect: d, world: &World{}}
 	transport := remotetest.Serve(t, http.HandlerFunc(s.serve))
-	net := remote.New(remote.Options{Transport: transport, Log: zerolog.New(&s.log).Level(zerolog.DebugLevel)})
+	net := remote.New(remote.Options{Transport: transport, Log: zerolog.New(zerolog.SyncWriter(&s.log)).Level(zerolog.DebugLevel)})
 	s.tracker = d.New(t, net, remotetest.Base, d.Token)
 	t.Cleanup(func() {
 		if len(s.writes) > 0 {
