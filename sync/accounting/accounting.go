@@ -96,6 +96,7 @@ type Receipt struct {
 	Reference string            `json:"reference"`
 	Customer  string            `json:"customer"`
 	Currency  money.Currency    `json:"currency"`
+	Date      civil.Date        `json:"date,omitzero"` // that it bears, or on which it was made where it bears none; zero where neither can be told
 	Status    Status            `json:"status"`
 	Net       decimal.Decimal   `json:"net"`
 	Amounts   []decimal.Decimal `json:"amounts"`         // of each line, before tax
@@ -112,8 +113,13 @@ func (r Receipt) Bills(inv Invoice) bool {
 
 // Untouched reports whether r, read now, is still the draft that left describes.
 func (r Receipt) Untouched(left Receipt) bool {
-	return r.Status == Draft && r.Token == left.Token && r.Customer == left.Customer &&
-		r.Currency == left.Currency && r.Net.Equal(left.Net) && sameAmounts(r.Amounts, left.Amounts)
+	return r.Status == Draft && r.Token == left.Token && r.Agrees(left)
+}
+
+// Agrees reports whether r bills the same as other: customer, currency, net total and line amounts.
+func (r Receipt) Agrees(other Receipt) bool {
+	return r.Customer == other.Customer && r.Currency == other.Currency &&
+		r.Net.Equal(other.Net) && sameAmounts(r.Amounts, other.Amounts)
 }
 
 func sameAmounts(a, b []decimal.Decimal) bool {

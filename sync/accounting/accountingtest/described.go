@@ -37,6 +37,7 @@ func (s *scene) exchange() {
 	s.settled()
 	s.find("ts-881")
 	s.find("ts-0")
+	s.list(s.invoice("ts-881").Period)
 	if _, err := s.system.Read(s.Context(), left.ID); err != nil {
 		s.Error(err)
 	}

@@ -7,11 +7,13 @@ package accountingtest
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"testing"
 
 	"tidemark/internal/remote"
 	"tidemark/sync/accounting"
+	"tidemark/sync/civil"
 	"tidemark/sync/money"
 )
 
@@ -26,6 +28,7 @@ type System interface {
 	Update(ctx context.Context, key string, req accounting.Request, left accounting.Receipt) (accounting.Receipt, error)
 	Access(ctx context.Context) (accounting.Access, error)
 	Customers(ctx context.Context) ([]accounting.Party, error)
+	List(ctx context.Context, days civil.Period) iter.Seq2[accounting.Receipt, error]
 }
 
 // Dialect is what the suite has to know of a system.

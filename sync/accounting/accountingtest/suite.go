@@ -49,6 +49,7 @@ func parts() []part {
 		{"ErrorIsNeverAbsent", errorIsNeverAbsent}, {"Lag", lag}, {"EffectWithoutAnswer", effectWithoutAnswer}, {"NoEffect", noEffect},
 		{"Refused", refused}, {"Quota", quota}, {"SameKeyTwice", sameKeyTwice}, {"Steps", steps}, {"Updates", updates},
 		{"UpdateOfATouchedDraft", updateTouched}, {"UpdateWithoutAnswer", updateWithoutAnswer}, {"Reads", reads}, {"Access", access},
+		{"ListsDays", listsDays}, {"ListsEveryState", listsEveryState}, {"ListErrorIsNoEnd", listErrorIsNoEnd},
 	}
 }
 

@@ -66,16 +66,9 @@ func (n *Ninja) Find(ctx context.Context, reference string) (found []accounting.
 		q = url.Values{"number": {reference}, "per_page": {"100"}, "include": {"client"}}
 	}
 	for page, more := 1, true; more; page++ {
-		q.Set("page", strconv.Itoa(page))
-		var list struct {
-			Data *[]stored `json:"data"`
-			Meta meta      `json:"meta"`
-		}
-		if _, err := n.client.Get(ctx, "/invoices", q, &list); err != nil {
-			return nil, outcome.OfRead(err)
-		}
-		if list.Data == nil {
-			return nil, n.client.Misread("GET /invoices", errors.New("the answer holds no data"))
+		list, err := n.page(ctx, q, page)
+		if err != nil {
+			return nil, err
 		}
 		for _, inv := range *list.Data {
 			if n.referenceOf(inv) != reference {
@@ -87,10 +80,21 @@ func (n *Ninja) Find(ctx context.Context, reference string) (found []accounting.
 			}
 			found = append(found, r)
 		}
-		pages := list.Meta.Pagination.TotalPages
-		more = page < pages || pages == 0 && len(*list.Data) == 100
+		more = list.more(page)
 	}
 	return found, nil
+}
+
+// page asks for one page of invoices.
+func (n *Ninja) page(ctx context.Context, q url.Values, page int) (list invoices, err error) {
+	q.Set("page", strconv.Itoa(page))
+	if _, err := n.client.Get(ctx, "/invoices", q, &list); err != nil {
+		return list, outcome.OfRead(err)
+	}
+	if list.Data == nil {
+		return list, n.client.Misread("GET /invoices", errors.New("the answer holds no data"))
+	}
+	return list, nil
 }
 
 // Read returns an invoice by its id.

@@ -67,6 +67,9 @@ func (v vendor) list(w http.ResponseWriter, r *http.Request) {
 		if q.Has("number") {
 			has = v.byNumber && d.Reference == q.Get("number")
 		}
+		if from, to, ranged := strings.Cut(q.Get("date_range"), ","); ranged {
+			has = has && d.Date.String() >= from && d.Date.String() <= to
+		}
 		if has {
 			all = append(all, v.show(d))
 		}
@@ -102,7 +105,7 @@ func (v vendor) show(d *accountingtest.Document) map[string]any {
 	}
 	fields := map[bool][2]string{true: {d.Reference, ""}, false: {"", d.Reference}}[v.byNumber]
 	return map[string]any{
-		"id": hash(d.ID), "number": fields[0], "po_number": fields[1], "client_id": hash(d.Customer), "status_id": status, "is_deleted": d.Deleted, "archived_at": 0,
+		"id": hash(d.ID), "number": fields[0], "po_number": fields[1], "client_id": hash(d.Customer), "date": d.Date.String(), "status_id": status, "is_deleted": d.Deleted, "archived_at": 0,
 		"updated_at": d.Made.Unix() + int64(d.Edition), "amount": number(d.Net().Mul(decimal.RequireFromString("1.2"))), "line_items": lines,
 		"client": map[string]any{"id": hash(d.Customer), "settings": map[string]any{"currency_id": currencyIDs[d.Currency]}},
 	}

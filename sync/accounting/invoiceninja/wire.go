@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/shopspring/decimal"
 
 	"tidemark/internal/remote"
 	"tidemark/sync/accounting"
+	"tidemark/sync/civil"
 )
 
 // invoice is what is sent. It names no field that sends, marks or pays.
@@ -62,8 +64,21 @@ func (n *Ninja) invoice(inv accounting.Invoice) (invoice, error) {
 
 type meta struct {
 	Pagination struct {
+		Total      int `json:"total"`
 		TotalPages int `json:"total_pages"`
 	} `json:"pagination"`
+}
+
+// invoices is one page of a list.
+type invoices struct {
+	Data *[]stored `json:"data"`
+	Meta meta      `json:"meta"`
+}
+
+// more reports whether there is a page after this one.
+func (l invoices) more(page int) bool {
+	pages := l.Meta.Pagination.TotalPages
+	return page < pages || pages == 0 && len(*l.Data) == 100
 }
 
 type client struct {
@@ -84,8 +99,10 @@ type stored struct {
 	Number     string    `json:"number"`
 	PoNumber   string    `json:"po_number"`
 	ClientID   string    `json:"client_id"`
+	Date       string    `json:"date"`
 	StatusID   remote.ID `json:"status_id"`
 	IsDeleted  *bool     `json:"is_deleted"`
+	CreatedAt  int64     `json:"created_at"`
 	ArchivedAt int64     `json:"archived_at"`
 	UpdatedAt  int64     `json:"updated_at"`
 	Inclusive  bool      `json:"uses_inclusive_taxes"`
@@ -116,12 +133,23 @@ func (n *Ninja) receipt(s stored) (accounting.Receipt, error) {
 	}
 	r := accounting.Receipt{
 		ID: s.ID, Number: s.Number, Reference: n.referenceOf(s), Customer: s.ClientID, Currency: currency, Status: status,
-		Token: fmt.Sprint(s.UpdatedAt), Link: n.settings.URL + "/#/invoices/" + s.ID + "/edit",
+		Date: s.day(), Token: fmt.Sprint(s.UpdatedAt), Link: n.settings.URL + "/#/invoices/" + s.ID + "/edit",
 	}
 	for _, l := range s.Lines {
 		r.Amounts, r.Net = append(r.Amounts, l.LineTotal), r.Net.Add(l.LineTotal)
 	}
 	return r, nil
+}
+
+// day returns the day that an invoice bears, else that on which it was made.
+func (s stored) day() civil.Date {
+	if date, err := civil.Parse(s.Date); err == nil {
+		return date
+	}
+	if s.CreatedAt == 0 {
+		return civil.Date{}
+	}
+	return civil.DateOf(time.Unix(s.CreatedAt, 0).UTC())
 }
 
 // statuses says what Invoice Ninja's statuses are to us: draft, sent, partly paid, paid, cancelled, reversed.

@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"tidemark/sync/accounting"
+	"tidemark/sync/civil"
 	"tidemark/sync/money"
 )
 
@@ -74,6 +75,7 @@ func (h hit) receipt() accounting.Receipt {
 	if p.code != h.reference {
 		r.Number = p.code
 	}
+	r.Date = p.date
 	readable := p.amounts(&r)
 	switch {
 	case p.mark == '*':
@@ -86,7 +88,8 @@ func (h hit) receipt() accounting.Receipt {
 
 // parsed is a transaction as it stands in a file, whoever wrote it.
 type parsed struct {
-	mark       byte // ! or *, 0 for none
+	date       civil.Date // zero where it is not written as a whole
+	mark       byte       // ! or *, 0 for none
 	code       string
 	tags       map[string]string // the first of each name
 	references []string          // every value of the reference tag
@@ -110,7 +113,8 @@ func parse(text []byte) parsed {
 }
 
 func (p *parsed) readHead(head string) {
-	_, rest, _ := strings.Cut(strings.ReplaceAll(head, "\t", " "), " ")
+	date, rest, _ := strings.Cut(strings.ReplaceAll(head, "\t", " "), " ")
+	p.date = readDate(date)
 	rest = strings.TrimLeft(rest, " ")
 	if rest != "" && (rest[0] == pending || rest[0] == '*') {
 		p.mark, rest = rest[0], strings.TrimLeft(rest[1:], " ")
@@ -122,6 +126,21 @@ func (p *parsed) readHead(head string) {
 	if _, comment, ok := strings.Cut(rest, ";"); ok {
 		p.readTags(comment)
 	}
+}
+
+// readDate reads a date with whatever parts it in two places, and leaves out a second one; zero for a date that only
+// another line makes whole.
+func readDate(text string) civil.Date {
+	text, _, _ = strings.Cut(text, "=")
+	parts := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("-/.", r) })
+	if len(parts) != 3 || len(parts[1]) > 2 || len(parts[2]) > 2 {
+		return civil.Date{}
+	}
+	date, err := civil.Parse(fmt.Sprintf("%s-%02s-%02s", parts[0], parts[1], parts[2]))
+	if err != nil {
+		return civil.Date{}
+	}
+	return date
 }
 
 // readTags reads "name: value, name: value"; words before a name are not part of it.

@@ -78,6 +78,7 @@ func ref(value string) map[string]any { return map[string]any{"value": value} }
 var (
 	statement = regexp.MustCompile(`^select \* from (Estimate|Customer)(?: where (.+))? ORDERBY Id STARTPOSITION (\d+) MAXRESULTS (\d+)$`)
 	condition = regexp.MustCompile(`^(DocNumber =|MetaData\.CreateTime >=) '((?:[^'\\]|\\.)*)'$`)
+	between   = regexp.MustCompile(`^TxnDate >= '([0-9-]{10})' and TxnDate <= '([0-9-]{10})'$`)
 )
 
 func (v vendor) query(w http.ResponseWriter, r *http.Request) {
@@ -117,13 +118,13 @@ func (v vendor) customers(where string) (all []any) {
 
 // estimates returns those that a condition selects, and some that are only alike; nil where it is none.
 func (v vendor) estimates(where string) []any {
-	c := condition.FindStringSubmatch(where)
-	if c == nil && where != "" {
+	c, days := condition.FindStringSubmatch(where), between.FindStringSubmatch(where)
+	if c == nil && days == nil && where != "" {
 		return nil
 	}
 	all := []any{}
 	for _, d := range v.Seen() {
-		selected := where == ""
+		selected := where == "" || days != nil && d.Date.String() >= days[1] && d.Date.String() <= days[2]
 		if c != nil && strings.HasPrefix(c[1], "DocNumber") {
 			want := regexp.MustCompile(`\\(.)`).ReplaceAllString(c[2], "$1")
 			selected = !v.byNote && (strings.EqualFold(d.Reference, want) || strings.HasPrefix(d.Reference, want)) // More than was asked for.

@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"tidemark/sync/accounting"
+	"tidemark/sync/civil"
 	"tidemark/sync/money"
 )
 
@@ -108,6 +109,7 @@ type stored struct {
 	DocNumber    string
 	PrivateNote  string
 	TxnStatus    string
+	TxnDate      string
 	EmailStatus  string
 	CustomerRef  ref
 	CurrencyRef  ref
@@ -151,6 +153,9 @@ func (q *QuickBooks) receipt(s stored) (accounting.Receipt, error) {
 	r := accounting.Receipt{
 		ID: s.ID, Number: s.DocNumber, Reference: q.referenceOf(s), Customer: s.CustomerRef.Value, Currency: money.Currency(currency),
 		Status: s.status(), Token: s.SyncToken, Link: q.link(s.ID),
+	}
+	if date, err := civil.Parse(s.TxnDate); err == nil {
+		r.Date = date
 	}
 	r.Amounts, r.Net = s.amounts()
 	if r.Status == accounting.Draft && (s.foreign() || !r.Net.Equal(s.TotalAmt.Sub(s.TxnTaxDetail.TotalTax))) {

@@ -207,7 +207,7 @@ func (v vendor) show(d *accountingtest.Document) map[string]any {
 	}
 	subtotal := d.Net().Shift(scale(d.Currency)).IntPart()
 	return map[string]any{
-		"id": "in_" + d.ID, "object": "invoice", "livemode": false, "number": nil, "status": status, "customer": "cus_" + d.Customer, "created": d.Made.Unix(),
+		"id": "in_" + d.ID, "object": "invoice", "livemode": false, "number": nil, "status": status, "customer": "cus_" + d.Customer, "created": d.Made.Unix(), "effective_at": d.Date.In(time.UTC).Unix(),
 		"currency": strings.ToLower(string(d.Currency)), "metadata": map[string]any{"tidemark": d.Reference, "other": "x"},
 		"subtotal": subtotal, "subtotal_excluding_tax": subtotal - tax, "total": subtotal * 6 / 5, "auto_advance": false,
 		"lines": map[string]any{"object": "list", "data": lines, "has_more": len(d.Lines) > 10, "url": "/v1/invoices/in_" + d.ID + "/lines"},

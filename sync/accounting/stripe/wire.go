@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"tidemark/sync/accounting"
+	"tidemark/sync/civil"
 	"tidemark/sync/money"
 )
 
@@ -30,6 +32,8 @@ type stored struct {
 	Customer  string            `json:"customer"`
 	Currency  string            `json:"currency"`
 	Metadata  map[string]string `json:"metadata"`
+	Created   int64             `json:"created"`
+	Effective *int64            `json:"effective_at"`           // the date that it bears; null where it bears none
 	Subtotal  *int64            `json:"subtotal"`               // before discounts of the whole invoice, with tax that is included
 	BeforeTax *int64            `json:"subtotal_excluding_tax"` // the same without any tax; null where Stripe has not worked it out
 	Discounts []struct {
@@ -103,7 +107,7 @@ func (s *Stripe) receipt(inv stored) (accounting.Receipt, error) {
 	}
 	r := accounting.Receipt{
 		ID: inv.ID, Number: inv.Number, Reference: inv.Metadata[referenceKey], Customer: inv.Customer, Currency: c,
-		Status: status, Net: amount(net, c), Link: s.link(inv),
+		Date: inv.day(), Status: status, Net: amount(net, c), Link: s.link(inv),
 	}
 	for _, l := range *inv.Lines.Data {
 		if l.Amount == nil || l.ID == "" {
@@ -112,6 +116,17 @@ func (s *Stripe) receipt(inv stored) (accounting.Receipt, error) {
 		r.Amounts = append(r.Amounts, amount(l.beforeTax(), c))
 	}
 	return r, nil
+}
+
+// day returns the date that an invoice bears, else the day on which it was made. Stripe counts in UTC.
+func (s stored) day() civil.Date {
+	switch {
+	case s.Effective != nil:
+		return civil.DateOf(time.Unix(*s.Effective, 0).UTC())
+	case s.Created > 0:
+		return civil.DateOf(time.Unix(s.Created, 0).UTC())
+	}
+	return civil.Date{}
 }
 
 func (s *Stripe) link(inv stored) string {

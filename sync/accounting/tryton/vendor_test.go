@@ -15,6 +15,7 @@ import (
 
 	"tidemark/sync/accounting"
 	"tidemark/sync/accounting/accountingtest"
+	"tidemark/sync/civil"
 )
 
 const (
@@ -198,8 +199,12 @@ func (v *vendor) show(d *accountingtest.Document) map[string]any {
 	if d.Number != "" {
 		number = d.Number
 	}
+	var date any
+	if !d.Date.IsZero() {
+		date = dayOf("date", d.Date)
+	}
 	return map[string]any{
-		"id": n, "reference": d.Reference, "number": number, "state": state, "party": party, "currency": 1, "currency.": map[string]any{"id": 1, "code": d.Currency},
+		"invoice_date": date, "create_date": dayOf("datetime", civil.DateOf(d.Made.UTC())), "id": n, "reference": d.Reference, "number": number, "state": state, "party": party, "currency": 1, "currency.": map[string]any{"id": 1, "code": d.Currency},
 		"untaxed_amount": envelope(d.Net()), "_timestamp": stamp(d), "lines": []any{}, "lines.": v.linesOf(d),
 	}
 }
@@ -233,9 +238,73 @@ func (v *vendor) records(model string) (all []map[string]any) {
 	return all
 }
 
-// search answers domains of equations.
+// dayOf is a date as it travels, or the moment at which it begins.
+func dayOf(class string, d civil.Date) map[string]any {
+	return map[string]any{"__class__": class, "year": d.Year, "month": int(d.Month), "day": d.Day}
+}
+
+// within reports whether a record fits a domain: conditions of which all, or after "OR" one, must hold.
+func within(domain []any, record map[string]any) (bool, error) {
+	either := len(domain) > 0 && domain[0] == "OR"
+	if either {
+		domain = domain[1:]
+	}
+	for _, part := range domain {
+		c, _ := part.([]any)
+		var fits bool
+		var err error
+		if name, leaf := first(c); leaf && name != "OR" {
+			fits, err = compare(c, record)
+		} else {
+			fits, err = within(c, record)
+		}
+		if err != nil || fits == either {
+			return fits, err
+		}
+	}
+	return !either, nil
+}
+
+func first(c []any) (string, bool) {
+	if len(c) == 0 {
+		return "", false
+	}
+	name, is := c[0].(string)
+	return name, is
+}
+
+// compare holds a condition against a record. Days compare with moments.
+func compare(c []any, record map[string]any) (bool, error) {
+	value, known := record[c[0].(string)]
+	if !known {
+		return false, unforeseen("'%v'", c[0])
+	}
+	have, want := ordered(value), ordered(c[2])
+	switch c[1] {
+	case "=":
+		return have == want, nil
+	case ">=":
+		return value != nil && have >= want, nil
+	case "<=":
+		return value != nil && have <= want, nil
+	case "<":
+		return value != nil && have < want, nil
+	}
+	return false, unforeseen("'%v'", c[1])
+}
+
+func ordered(value any) string {
+	m, is := value.(map[string]any)
+	if !is {
+		return fmt.Sprint(value)
+	}
+	number := func(name string) int { n, _ := strconv.Atoi(fmt.Sprint(m[name])); return n }
+	return fmt.Sprintf("%04d-%02d-%02d", number("year"), number("month"), number("day"))
+}
+
+// search answers domains.
 func (v *vendor) search(model string, params []json.RawMessage) (any, error) {
-	var domain [][]any
+	var domain []any
 	var offset, limit int
 	var order [][2]string
 	var fields []string
@@ -246,13 +315,9 @@ func (v *vendor) search(model string, params []json.RawMessage) (any, error) {
 	}
 	found := []map[string]any{}
 	for _, one := range v.records(model) {
-		fits := true
-		for _, c := range domain {
-			value, known := one[c[0].(string)]
-			if !known || c[1] != "=" {
-				return nil, unforeseen("'%v'", c[0])
-			}
-			fits = fits && fmt.Sprint(value) == fmt.Sprint(c[2])
+		fits, err := within(domain, one)
+		if err != nil {
+			return nil, err
 		}
 		for _, f := range fields {
 			name, _, dotted := strings.Cut(f, ".")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -42,6 +43,29 @@ type day civil.Date
 // MarshalJSON writes the date with its class.
 func (d day) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"__class__": "date", "year": d.Year, "month": int(d.Month), "day": d.Day})
+}
+
+// UnmarshalJSON reads a date, or the day of a moment, with its class.
+func (d *day) UnmarshalJSON(data []byte) error {
+	var w struct {
+		Class            string `json:"__class__"`
+		Year, Month, Day int
+	}
+	if err := json.Unmarshal(data, &w); err != nil || w.Class != "date" && w.Class != "datetime" {
+		return fmt.Errorf("%.60s is not a date", data)
+	}
+	*d = day{Year: w.Year, Month: time.Month(w.Month), Day: w.Day}
+	return nil
+}
+
+// midnight is the moment in UTC at which a day begins, as it travels.
+type midnight civil.Date
+
+// MarshalJSON writes the moment with its class.
+func (m midnight) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{
+		"__class__": "datetime", "year": m.Year, "month": int(m.Month), "day": m.Day, "hour": 0, "minute": 0, "second": 0, "microsecond": 0,
+	})
 }
 
 // truth is a boolean, which over SQLite, and among rights, travels as a number.
@@ -141,7 +165,7 @@ func (t *Tryton) invoice(inv accounting.Invoice) (h head, lines []line, text sta
 // fields are those of an invoice that are read.
 func fields() []string {
 	return []string{
-		"reference", "number", "state", "party", "currency.code", "untaxed_amount", "_timestamp",
+		"reference", "number", "state", "party", "currency.code", "untaxed_amount", "invoice_date", "create_date", "_timestamp",
 		"lines.type", "lines.amount", "lines._timestamp",
 	}
 }
@@ -153,6 +177,8 @@ type stored struct {
 	Number    string                        `json:"number"`
 	State     string                        `json:"state"`
 	Party     remote.ID                     `json:"party"`
+	Date      *day                          `json:"invoice_date"` // null on a draft that was made by hand or copied
+	Made      *day                          `json:"create_date"`
 	Currency  struct{ Code money.Currency } `json:"currency."`
 	Untaxed   *number                       `json:"untaxed_amount"`
 	Stamp     string                        `json:"_timestamp"`
@@ -175,6 +201,12 @@ func (t *Tryton) receipt(s stored) (accounting.Receipt, error) {
 	r := accounting.Receipt{
 		ID: string(s.ID), Number: s.Number, Reference: s.Reference, Customer: string(s.Party), Currency: s.Currency.Code,
 		Status: status, Net: s.Untaxed.Decimal, Link: t.link(s.ID),
+	}
+	switch {
+	case s.Date != nil:
+		r.Date = civil.Date(*s.Date)
+	case s.Made != nil:
+		r.Date = civil.Date(*s.Made)
 	}
 	for _, l := range *s.Lines {
 		if l.Type == "line" {

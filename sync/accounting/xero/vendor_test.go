@@ -57,20 +57,36 @@ func reply(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// where is the one form of filter that is known here.
-var where = regexp.MustCompile(`^Type=="ACCREC" AND Reference=="([^"]*)"$`)
+// The forms of filter that are known here.
+var (
+	where = regexp.MustCompile(`^Type=="ACCREC" AND Reference=="([^"]*)"$`)
+	dated = regexp.MustCompile(`^Type=="ACCREC" AND Date>=DateTime\((\d{4}),(\d\d),(\d\d)\) AND Date<=DateTime\((\d{4}),(\d\d),(\d\d)\)$`)
+)
+
+// selects reports whether a filter selects a document; known is false where it is none.
+func selects(filter string, d *accountingtest.Document) (selected, known bool) {
+	if m := where.FindStringSubmatch(filter); m != nil {
+		return strings.EqualFold(d.Reference, m[1]) || strings.HasPrefix(d.Reference, m[1]), true // More than was asked for.
+	}
+	m := dated.FindStringSubmatch(filter)
+	if m == nil {
+		return false, false
+	}
+	day := d.Date.String()
+	return day >= m[1]+"-"+m[2]+"-"+m[3] && day <= m[4]+"-"+m[5]+"-"+m[6], true
+}
 
 func (v vendor) list(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	m := where.FindStringSubmatch(q.Get("where"))
+	_, known := selects(q.Get("where"), &accountingtest.Document{})
 	page, err := strconv.Atoi(q.Get("page"))
-	if m == nil || err != nil || page < 1 {
+	if !known || err != nil || page < 1 {
 		reply(w, 400, map[string]any{"ErrorNumber": 16, "Type": "QueryParseException", "Message": "no such filter"})
 		return
 	}
 	var all []any
 	for _, d := range v.Seen() {
-		if strings.EqualFold(d.Reference, m[1]) || strings.HasPrefix(d.Reference, m[1]) { // More than was asked for.
+		if selected, _ := selects(q.Get("where"), d); selected {
 			all = append(all, show(d))
 		}
 	}

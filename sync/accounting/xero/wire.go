@@ -3,12 +3,16 @@ package xero
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
 	"tidemark/sync/accounting"
+	"tidemark/sync/civil"
 	"tidemark/sync/money"
 )
 
@@ -61,6 +65,7 @@ type answer struct {
 
 type pagination struct {
 	PageCount int `json:"pageCount"`
+	ItemCount int `json:"itemCount"`
 }
 
 // more reports whether there is a page after this one: as the answer says, or where it does not, if this one
@@ -87,6 +92,7 @@ type stored struct {
 	Reference      string
 	Status         string
 	CurrencyCode   string
+	Date           string // "/Date(1785801600000+0000)/", midnight of the day in UTC
 	SubTotal       *decimal.Decimal
 	UpdatedDateUTC string
 	Contact        contact
@@ -131,13 +137,28 @@ func (x *Xero) receipt(s stored) (accounting.Receipt, error) {
 	}
 	r := accounting.Receipt{
 		ID: s.InvoiceID, Number: s.InvoiceNumber, Reference: s.Reference, Customer: s.Contact.ContactID, Currency: money.Currency(s.CurrencyCode),
-		Status: status, Net: *s.SubTotal, Token: s.UpdatedDateUTC,
+		Date: dayOf(s.Date), Status: status, Net: *s.SubTotal, Token: s.UpdatedDateUTC,
 		Link: "https://go.xero.com/AccountsReceivable/Edit.aspx?InvoiceID=" + s.InvoiceID,
 	}
 	for _, l := range s.LineItems {
 		r.Amounts = append(r.Amounts, l.LineAmount)
 	}
 	return r, nil
+}
+
+var milliseconds = regexp.MustCompile(`^/Date\((-?\d+)[+)]`)
+
+// dayOf reads a date of Xero; zero where there is none.
+func dayOf(date string) civil.Date {
+	m := milliseconds.FindStringSubmatch(date)
+	if m == nil {
+		return civil.Date{}
+	}
+	ms, err := strconv.ParseInt(m[1], 10, 64)
+	if err != nil {
+		return civil.Date{}
+	}
+	return civil.DateOf(time.UnixMilli(ms).UTC())
 }
 
 // statuses says what Xero's statuses are to us. A submitted invoice is with somebody who approves it.

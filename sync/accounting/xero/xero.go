@@ -72,16 +72,9 @@ const pageSize = 100
 // Find asks for invoices with the reference in every status, and compares it exactly.
 func (x *Xero) Find(ctx context.Context, reference string) (found []accounting.Receipt, err error) {
 	for page, more := 1, true; more; page++ {
-		var list answer
-		_, err := x.client.Get(ctx, "/Invoices", url.Values{
-			"where": {fmt.Sprintf("Type==%q AND Reference==%q", "ACCREC", reference)},
-			"page":  {strconv.Itoa(page)}, "pageSize": {strconv.Itoa(pageSize)}, "unitdp": {"4"},
-		}, &list)
+		list, err := x.page(ctx, url.Values{"where": {fmt.Sprintf("Type==%q AND Reference==%q", "ACCREC", reference)}}, page)
 		if err != nil {
-			return nil, outcome.OfRead(err)
-		}
-		if list.Invoices == nil {
-			return nil, x.client.Misread("GET /Invoices", errors.New("the answer holds no Invoices"))
+			return nil, err
 		}
 		for _, inv := range *list.Invoices {
 			if inv.Reference != reference {
@@ -96,6 +89,20 @@ func (x *Xero) Find(ctx context.Context, reference string) (found []accounting.R
 		more = list.more(page)
 	}
 	return found, nil
+}
+
+// page asks for one page of invoices, each with its lines.
+func (x *Xero) page(ctx context.Context, q url.Values, page int) (list answer, err error) {
+	q.Set("page", strconv.Itoa(page))
+	q.Set("pageSize", strconv.Itoa(pageSize))
+	q.Set("unitdp", "4")
+	if _, err := x.client.Get(ctx, "/Invoices", q, &list); err != nil {
+		return list, outcome.OfRead(err)
+	}
+	if list.Invoices == nil {
+		return list, x.client.Misread("GET /Invoices", errors.New("the answer holds no Invoices"))
+	}
+	return list, nil
 }
 
 // Read returns an invoice by its id.
