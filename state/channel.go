@@ -40,7 +40,37 @@ type Standing struct {
 	Empty    time.Time  `json:"empty,omitzero"`    // since when the tracker has been listing suspiciously little
 	Parked   time.Time  `json:"parked,omitzero"`   // until when the tracker asked to be left alone
 	Paused   time.Time  `json:"paused,omitzero"`   // until when the accounting system did
+	Halted   *Halt      `json:"halted,omitempty"`  // a person wants no pass; nil: passes run
 	Rules    string     `json:"rules,omitempty"`   // fingerprint of the settings under which groups were made
+}
+
+// Halt says who wants a sync to rest, since when, and why.
+type Halt struct {
+	At   time.Time `json:"at"`
+	Who  string    `json:"who"`
+	Note string    `json:"note,omitempty"`
+}
+
+// Halt makes a channel rest, or go on where wanted is nil, and writes it into the history of the sync. It reports
+// whether that is a change; where it is none, nothing is written.
+func (s *Store) Halt(ch Channel, name, who string, now time.Time, wanted *Halt) (changed bool, err error) {
+	err = s.change(func(tx *bbolt.Tx) (bool, error) {
+		st := s.unknown(now)
+		if err := s.standing(tx, ch, &st); err != nil {
+			return false, err
+		}
+		if changed = (st.Halted == nil) != (wanted == nil); !changed {
+			return false, nil
+		}
+		what, detail := "resumed", ""
+		if wanted != nil {
+			what, detail = "paused", wanted.Note
+		}
+		st.Halted = wanted
+		err := put(tx, bucketChannel, ch.key(), st)
+		return true, errors.Join(err, note(tx, ch.Account, name, Event{At: now, What: what, Detail: detail, Who: who}))
+	})
+	return changed, err
 }
 
 // Standing returns the row of a channel; for one without a row, a first run since now.

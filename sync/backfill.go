@@ -28,8 +28,15 @@ var ErrSlices = errors.New("slices of the backfill failed")
 
 // Backfill takes in and posts the weeks whose first day is in the range, ends included. It reads slice by
 // slice and remembers each, so that one that was killed goes on where it was; it never moves the watermark.
-// Progress is told of each slice that is done.
+// Progress is told of each slice that is done. A sync that a person has paused does nothing: [ErrHalted].
 func (e *Engine) Backfill(ctx context.Context, now time.Time, days civil.Period, progress func(done, total int, s Slice)) (Report, error) {
+	if err := e.mayRun(now); err != nil {
+		return Report{Sync: e.rules.Name, Began: now}, err
+	}
+	return e.backfill(ctx, now, days, progress)
+}
+
+func (e *Engine) backfill(ctx context.Context, now time.Time, days civil.Period, progress func(done, total int, s Slice)) (Report, error) {
 	now = now.In(e.rules.Location)
 	report := Report{Sync: e.rules.Name, Began: now}
 	if err := e.CheckRange(days); err != nil {
@@ -103,7 +110,7 @@ func (e *Engine) readSlice(ctx context.Context, now time.Time, days civil.Period
 	if s.Known = !at.IsZero() && !at.After(now) && now.Sub(at) < rememberSlice; s.Known {
 		return s, nil
 	}
-	t := traversal{Engine: e, query: tracker.Query{Now: now, First: s.Days}, report: report, announced: map[string]bool{}}
+	t := traversal{Engine: e, log: e.log.With().Ctx(ctx).Logger(), query: tracker.Query{Now: now, First: s.Days}, report: report, announced: map[string]bool{}}
 	report.Partial = false
 	if err = t.run(ctx); err == nil && report.Partial {
 		err = errors.New("the tracker holds something back for now: try again later")

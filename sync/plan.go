@@ -23,9 +23,9 @@ func (e *Engine) Plan(ctx context.Context, now time.Time, days civil.Period) (re
 	twin := New(snapshot.Store, e.tracker, readOnly{e.books}, e.rules, e.now, zerolog.Nop(), nil)
 	twin.started = e.started
 	if days == (civil.Period{}) {
-		return twin.Pass(ctx, now)
+		return twin.pass(ctx, now)
 	}
-	return twin.Backfill(ctx, now, days, func(int, int, Slice) {})
+	return twin.backfill(ctx, now, days, func(int, int, Slice) {})
 }
 
 // readOnly answers writes as if they had been done, and does nothing.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"tidemark/state"
 	"tidemark/sync/accounting"
 	"tidemark/sync/civil"
@@ -28,6 +30,7 @@ func (s scope) holds(g state.Group) bool {
 // poster decides and posts the due groups once.
 type poster struct {
 	*Engine
+	log      zerolog.Logger // its lines bear the name of the run
 	clock    state.Clock
 	scope    scope
 	report   *Report
@@ -52,7 +55,7 @@ const rounds = 4
 func (e *Engine) post(ctx context.Context, clock state.Clock, within scope, whole bool, report *Report) error {
 	ctx, pause := context.WithCancelCause(ctx)
 	defer pause(nil)
-	p := &poster{Engine: e, clock: clock, scope: within, report: report, pause: pause}
+	p := &poster{Engine: e, log: e.log.With().Ctx(ctx).Logger(), clock: clock, scope: within, report: report, pause: pause}
 	if err := p.load(); err != nil {
 		return err
 	}

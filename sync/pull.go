@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"tidemark/state"
 	"tidemark/sync/civil"
 	"tidemark/sync/money"
@@ -38,7 +40,7 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 	if now.Before(standing.Parked) {
 		return fmt.Errorf("tracker: parked until %s, as it asked", standing.Parked.In(e.rules.Location).Format(time.RFC3339))
 	}
-	t := traversal{Engine: e, query: query, mark: mark, report: report, announced: map[string]bool{}, emptySince: standing.Empty}
+	t := traversal{Engine: e, log: e.log.With().Ctx(ctx).Logger(), query: query, mark: mark, report: report, announced: map[string]bool{}, emptySince: standing.Empty}
 	if t.missing, err = e.store.Missing(e.channel); err != nil {
 		return err
 	}
@@ -148,6 +150,7 @@ func (e *Engine) rollingQuery(now time.Time) (tracker.Query, error) {
 // traversal is one reading of the tracker.
 type traversal struct {
 	*Engine
+	log       zerolog.Logger // its lines bear the name of the run
 	query     tracker.Query
 	mark      time.Time // the watermark before it
 	report    *Report

@@ -56,6 +56,9 @@ func (e *Engine) Explain(subject string, now time.Time) (Story, bool, error) {
 		s.Item = item
 		s.History, err = e.store.History(e.channel.Account, subject)
 		return s, true, err
+	case subject == e.rules.Name:
+		s.History, err = e.store.History(e.channel.Account, subject)
+		return s, true, err
 	}
 	return s, false, nil
 }
@@ -105,6 +108,7 @@ type Status struct {
 	Empty     time.Time       `json:"suspiciouslyEmpty,omitzero"` // since when the tracker has been listing suspiciously little
 	Parked    time.Time       `json:"parkedUntil,omitzero"`       // until when the tracker asked to be left alone
 	Paused    time.Time       `json:"pausedUntil,omitzero"`       // until when the accounting system did
+	Halted    *state.Halt     `json:"halted,omitempty"`           // a person wants no pass; nil: passes run
 	Horizon   string          `json:"horizon,omitempty"`          // how far back is read what no change feed names
 }
 
@@ -115,7 +119,7 @@ func (e *Engine) Status(now time.Time) (s Status, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.Mode, s.Empty = standing.Mode, standing.Empty
+	s.Mode, s.Empty, s.Halted = standing.Mode, standing.Empty, standing.Halted
 	if standing.Parked.After(now) {
 		s.Parked = standing.Parked
 	}

@@ -102,7 +102,15 @@ func (e *Engine) reading() string {
 
 // Pass runs one pass at now: pull, then post. What was pulled before an error is posted all the same.
 // The report tells what was done, also beside an error.
+// A sync that a person has paused does nothing: [ErrHalted].
 func (e *Engine) Pass(ctx context.Context, now time.Time) (Report, error) {
+	if err := e.mayRun(now); err != nil {
+		return Report{Sync: e.rules.Name, Began: now}, err
+	}
+	return e.pass(ctx, now)
+}
+
+func (e *Engine) pass(ctx context.Context, now time.Time) (Report, error) {
 	now = now.In(e.rules.Location) // the state takes today from it
 	report := Report{Sync: e.rules.Name, Began: now}
 	clock, err := e.store.Observe(now)
