@@ -75,6 +75,7 @@ func CheckGuards(c *Config, guards func(Sync) bool) error {
 // what each end of a sync uses. Two syncs may use one path. Paths tells the files and folders of a sync.
 func CheckPaths(c *Config, paths func(Sync) []string) error {
 	taken := map[string]string{real(c.source.path()): "this config", real(string(c.State)): "the state"}
+	taken[real(string(c.Socket))] = "the socket"
 	for _, extra := range []string{".lock", ".id", ".new"} {
 		taken[real(string(c.State)+extra)] = "a file beside the state"
 	}

@@ -13,11 +13,13 @@ import (
 
 // Config is a config file.
 type Config struct {
-	State Path     `yaml:"state" jsonschema:"required" jsonschema_description:"The state file. Its folder is made if it is missing."`
-	Keys  Keys     `yaml:"keys" jsonschema_description:"How long keys live."`
-	Sweep Schedule `yaml:"sweep" jsonschema_description:"When keys that have lived are deleted, in UTC. Default 17 * * * *."`
-	Log   Log      `yaml:"log" jsonschema_description:"What is logged, and how."`
-	Syncs []Sync   `yaml:"-"`
+	State Path `yaml:"state" jsonschema:"required" jsonschema_description:"The state file. Its folder is made if it is missing."`
+	// Socket is where the daemon answers the other commands; without it the state file with .sock added.
+	Socket Path     `yaml:"socket" jsonschema_description:"Where the daemon answers the other commands, and shows its health; at most 107 bytes. Default: the state file with .sock added."`
+	Keys   Keys     `yaml:"keys" jsonschema_description:"How long keys live."`
+	Sweep  Schedule `yaml:"sweep" jsonschema_description:"When keys that have lived are deleted, in UTC. Default 17 * * * *."`
+	Log    Log      `yaml:"log" jsonschema_description:"What is logged, and how."`
+	Syncs  []Sync   `yaml:"-"`
 
 	source *source
 }

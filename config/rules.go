@@ -13,11 +13,12 @@ import (
 
 // top are the settings of the file, in the order in which they are named to an admin.
 type top struct {
-	State Path      `yaml:"state"`
-	Keys  Keys      `yaml:"keys"`
-	Sweep Schedule  `yaml:"sweep"`
-	Log   Log       `yaml:"log"`
-	Syncs yaml.Node `yaml:"syncs"`
+	State  Path      `yaml:"state"`
+	Socket Path      `yaml:"socket"`
+	Keys   Keys      `yaml:"keys"`
+	Sweep  Schedule  `yaml:"sweep"`
+	Log    Log       `yaml:"log"`
+	Syncs  yaml.Node `yaml:"syncs"`
 }
 
 // config decodes the whole file.
@@ -28,14 +29,35 @@ func (d *decoding) config(root *yaml.Node) *Config {
 	if root.Kind != yaml.MappingNode {
 		return &c
 	}
-	c.State, c.Keys, c.Sweep, c.Log = t.State, t.Keys, t.Sweep, t.Log
+	c.State, c.Socket, c.Keys, c.Sweep, c.Log = t.State, socketOf(t.State, t.Socket), t.Keys, t.Sweep, t.Log
 	d.need(root, "state", "the path of the state file, such as /var/lib/tidemark/tidemark.db")
 	if c.source = d.source; c.State != "" && real(string(c.State)) == real(d.path()) {
 		d.addAt(root, "state", "state is this config itself: name another file, such as /var/lib/tidemark/tidemark.db")
 	}
+	d.checkSocket(root, c)
 	d.checkLog(root, c.Log)
 	d.syncs(root, &c)
 	return &c
+}
+
+// longestSocket is how many bytes the name of a unix socket may have: unix(7).
+const longestSocket = 107
+
+// socketOf returns where the daemon listens.
+func socketOf(state, socket Path) Path {
+	if socket == "" && state != "" {
+		return state + ".sock"
+	}
+	return socket
+}
+
+func (d *decoding) checkSocket(root *yaml.Node, c Config) {
+	switch {
+	case len(c.Socket) > longestSocket:
+		d.addAt(root, "socket", "socket is %s, and that has %d bytes: no socket can have more than %d; name another file, such as /run/tidemark/tidemark.sock", c.Socket, len(c.Socket), longestSocket)
+	case c.Socket != "" && (c.Socket == c.State || real(string(c.Socket)) == real(d.path())):
+		d.addAt(root, "socket", "socket is the state or this config: name another file, such as /run/tidemark/tidemark.sock")
+	}
 }
 
 // need demands a setting.

@@ -25,7 +25,7 @@ type bubble struct {
 	t      *testing.T
 	jobs   func() ([]daemon.Job, error) // what Load gives
 	step   atomic.Int64                 // how far the wall clock was set
-	reload chan struct{}
+	reload chan func(error)
 	stop   context.CancelFunc
 	ended  chan error
 	log    journal
@@ -35,7 +35,7 @@ type bubble struct {
 func inBubble(t *testing.T, f func(b *bubble), jobs ...daemon.Job) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &bubble{t: t, reload: make(chan struct{}, 8), ended: make(chan error, 1)}
+		b := &bubble{t: t, reload: make(chan func(error), 8), ended: make(chan error, 1)}
 		b.load(jobs...)
 		defer func() {
 			if b.stop != nil {
@@ -83,7 +83,7 @@ func (b *bubble) pass(d time.Duration) {
 }
 
 func (b *bubble) reloadNow() {
-	b.reload <- struct{}{}
+	b.reload <- nil
 	synctest.Wait()
 }
 

@@ -45,9 +45,9 @@ type Daemon struct {
 
 // Run loads the jobs and runs them until ctx ends, which is a stop in good order: each run is cancelled
 // at once and has ten seconds to finish what it has in hand. A job that takes longer is named in the
-// error. What comes from reload loads the jobs again; if that fails, the old ones stay. Runs that are
-// under way then end by the definition they began with.
-func (d *Daemon) Run(ctx context.Context, reload <-chan struct{}) error {
+// error. What comes from reload loads the jobs again, and is told how that went, unless it is nil; if it failed, the
+// old ones stay. Runs that are under way then end by the definition they began with.
+func (d *Daemon) Run(ctx context.Context, reload <-chan func(error)) error {
 	jobs, err := d.load(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):

@@ -15,8 +15,11 @@ import (
 // process has looked at its state again.
 var ErrFatal = errors.New("state cannot be trusted")
 
+// ErrIdle means that a job was not to run now: nothing was done, and nothing has failed.
+var ErrIdle = errors.New("not to run now")
+
 // Outcome is what one run has to say of itself, as fields of its log line. It may be nil. Its fields
-// are not called job, outcome, took, next, error, time, level or message.
+// are not called job, run, outcome, took, next, error, time, level or message.
 type Outcome = zerolog.LogObjectMarshaler
 
 // Schedule tells when a job is due.

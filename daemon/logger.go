@@ -35,7 +35,7 @@ func NewLogger(w io.Writer, terminal bool, level, format string) (zerolog.Logger
 	default:
 		return zerolog.Nop(), fmt.Errorf("log format %q: not one of auto, json, console", format)
 	}
-	return zerolog.New(w).Level(least).Hook(zerolog.HookFunc(stampTime)), nil
+	return zerolog.New(w).Level(least).Hook(zerolog.HookFunc(stampTime), zerolog.HookFunc(stampRun)), nil
 }
 
 // parseLevel knows fewer names than zerolog, in which some numbers silence everything.

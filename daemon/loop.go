@@ -44,7 +44,7 @@ func newLoop(d *Daemon) *loop {
 }
 
 // turn runs what is due until the context ends or the state cannot be trusted.
-func (l *loop) turn(ctx context.Context, reload <-chan struct{}) error {
+func (l *loop) turn(ctx context.Context, reload <-chan func(error)) error {
 	for ctx.Err() == nil {
 		l.alive()
 		timer := time.NewTimer(l.tick(ctx))
@@ -54,12 +54,8 @@ func (l *loop) turn(ctx context.Context, reload <-chan struct{}) error {
 		case <-timer.C:
 		case r := <-l.done:
 			err = l.finish(r)
-		case _, open := <-reload:
-			if !open {
-				reload = nil
-				break
-			}
-			err = l.reload(ctx)
+		case told := <-reload:
+			err = l.reload(ctx, told)
 		}
 		timer.Stop()
 		if err != nil {
@@ -148,16 +144,19 @@ func (l *loop) finish(r result) error {
 	return nil
 }
 
-// reload takes the jobs of a new load, or keeps the old ones if it failed.
-func (l *loop) reload(ctx context.Context) error {
+// reload takes the jobs of a new load, or keeps the old ones if it failed. The error is one that ends the daemon.
+func (l *loop) reload(ctx context.Context, told func(error)) error {
 	l.notify((*systemd.Notifier).Reloading)
 	defer l.ready()
 	jobs, err := l.daemon.load(ctx)
+	if told != nil {
+		defer func() { told(err) }()
+	}
 	if err != nil {
 		l.log.Error().Err(err).Msg("reload refused, the old jobs go on")
 		return nil
 	}
-	if err := l.swap(jobs); err != nil {
+	if err = l.swap(jobs); err != nil {
 		return err
 	}
 	l.log.Info().Int("jobs", len(jobs)).Msg("reloaded")

@@ -63,7 +63,7 @@ func TestSystemdIsToldOfEverything(t *testing.T) {
 	}}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	reload, ended := make(chan struct{}), make(chan error, 1)
+	reload, ended := make(chan func(error)), make(chan error, 1)
 	go func() { ended <- d.Run(ctx, reload) }()
 	if before := hear(t, conn, "READY=1"); len(before) > 0 {
 		t.Errorf("before it was ready it said %q", before)
@@ -76,7 +76,7 @@ func TestSystemdIsToldOfEverything(t *testing.T) {
 	for range 3 { // It sleeps, and is alive.
 		hear(t, conn, "WATCHDOG=1")
 	}
-	reload <- struct{}{}
+	reload <- nil
 	hear(t, conn, "RELOADING=1\nMONOTONIC_USEC=")
 	hear(t, conn, "READY=1") // Also of a config that was refused.
 	cancel()

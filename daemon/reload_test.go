@@ -193,16 +193,3 @@ func TestReloadTakesTheNewSchedule(t *testing.T) {
 		wantStarts(t, &d, "15:04", "02:00", "02:15")
 	}, d.job("agency", "0 2 * * *", time.Second))
 }
-
-func TestClosedReloadChannelIsNoStorm(t *testing.T) {
-	var d diary
-	inBubble(t, func(b *bubble) {
-		b.start()
-		close(b.reload)
-		b.pass(61 * time.Second)
-		wantStarts(t, &d, minute, "00:01:00")
-		if n := len(b.lines("reloaded")); n != 0 {
-			t.Errorf("%d reloads, want 0", n)
-		}
-	}, d.job("agency", "* * * * *", time.Second))
-}

@@ -13,6 +13,7 @@ import (
 // result is how a run ended.
 type result struct {
 	name    string
+	ctx     context.Context // of the run, for its name
 	took    time.Duration
 	outcome Outcome
 	err     error
@@ -22,10 +23,10 @@ type result struct {
 
 // run does a job once and reports it, whatever it does.
 func (l *loop) run(ctx context.Context, j Job, now time.Time) {
-	ctx, cancel := context.WithTimeout(ctx, j.Deadline)
+	ctx, cancel := context.WithTimeout(WithRun(ctx), j.Deadline)
 	defer cancel()
 	began := time.Now()
-	r := result{name: j.Name}
+	r := result{name: j.Name, ctx: ctx}
 	r.stack, r.err = guard(func() (err error) {
 		r.outcome, err = j.Run(ctx, now)
 		return err
@@ -52,6 +53,8 @@ func (r result) kind() (string, zerolog.Level) {
 	switch {
 	case errors.Is(r.err, ErrFatal):
 		return "fatal", zerolog.FatalLevel
+	case errors.Is(r.err, ErrIdle):
+		return "idle", zerolog.InfoLevel
 	case r.stack != nil:
 		return "panic", zerolog.ErrorLevel
 	case r.err == nil:
@@ -68,15 +71,19 @@ func (r result) kind() (string, zerolog.Level) {
 func (r result) write(log zerolog.Logger, next time.Time) {
 	outcome, level := r.kind()
 	// WithLevel, since Fatal would end the process here and leave the state open.
-	line := log.WithLevel(level).Str("job", r.name).Str("outcome", outcome).Str("took", r.took.Round(time.Millisecond).String())
+	line := log.WithLevel(level).Ctx(r.ctx).Str("job", r.name).Str("outcome", outcome).Str("took", r.took.Round(time.Millisecond).String())
 	if !next.IsZero() {
 		line.Str("next", stamp(next))
 	}
 	if r.outcome != nil {
 		line.EmbedObject(r.outcome)
 	}
+	if outcome == "idle" {
+		line.Str("why", r.err.Error()).Msg("run")
+		return
+	}
 	line.Err(r.err).Msg("run")
 	if r.stack != nil {
-		log.Debug().Str("job", r.name).Bytes("stack", r.stack).Msg("panic")
+		log.Debug().Ctx(r.ctx).Str("job", r.name).Bytes("stack", r.stack).Msg("panic")
 	}
 }

@@ -47,8 +47,9 @@ func layers() []layer {
 			"sync", "state", "sync/tracker", "sync/tracker/trackertest", "sync/accounting", "sync/accounting/accountingtest", "sync/civil", "sync/money", "internal/remote", "internal/remote/remotetest",
 		}},
 		{"daemon", []string{"sync", "state", "sync/tracker", "sync/accounting", "sync/civil", "sync/money", "config", "systemd", "internal/fault"}},
+		{"daemon/control", nil},
 		{"internal/cli", []string{
-			"daemon", "sync", "state", "config", "systemd", "sync/tracker", "sync/tracker/...", "sync/accounting", "sync/accounting/...",
+			"daemon", "daemon/...", "sync", "state", "config", "systemd", "sync/tracker", "sync/tracker/...", "sync/accounting", "sync/accounting/...",
 			"sync/civil", "sync/money", "internal/fault", "internal/grant", "internal/remote",
 		}},
 		{".", []string{"internal/cli"}},

@@ -13,12 +13,15 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"tidemark/daemon/control"
 	"tidemark/internal/remote"
 	"tidemark/state"
 )
@@ -27,11 +30,17 @@ import (
 type app struct {
 	in       io.Reader
 	out, err io.Writer
-	path     string // of the config
+	args     []string // as they were given
+	path     string   // of the config
 	json     bool
 	verbose  bool
 	now      func() time.Time
+	log      *zerolog.Logger // of the daemon; nil: the command's own, which is quiet
 	net      *remote.Network // lives as long as the process, so that a reload forgets no limit
+
+	// Of a command that a daemon runs for somebody; nil in a process of its own.
+	home *home
+	call *control.Call
 }
 
 // Run runs the program with its arguments and returns the exit code.
@@ -41,15 +50,21 @@ func Run(args []string, in io.Reader, out, errOut io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	a := &app{in: in, out: out, err: errOut, now: time.Now, net: remote.New(remote.Options{Agent: agent()})}
+	a := &app{in: in, out: out, err: errOut, args: args, now: time.Now, net: remote.New(remote.Options{Agent: agent()})}
+	return a.execute(ctx)
+}
+
+// execute runs the command that the arguments name, prints its error, and returns the exit code.
+func (a *app) execute(ctx context.Context) int {
 	root := a.root()
-	root.SetArgs(args)
-	root.SetIn(in)
-	root.SetOut(out)
-	root.SetErr(errOut)
+	root.SetArgs(slices.Concat(a.args)) // never nil: cobra would take those of the process
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
 	err := root.ExecuteContext(ctx)
-	if err != nil && !errors.Is(err, errFound) {
-		fmt.Fprintf(errOut, "tidemark: %v\n", err)
+	var ended endedError
+	if err != nil && !errors.Is(err, errFound) && !errors.As(err, &ended) {
+		fmt.Fprintf(a.err, "tidemark: %v\n", err)
 	}
 	return exitCode(err)
 }
@@ -67,7 +82,9 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
-		RunE:              func(cmd *cobra.Command, _ []string) error { return a.runRoot(cmd.Context(), r) },
+		PersistentPreRunE: a.onlyServed,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return a.runRoot(cmd, r) },
+		Annotations:       map[string]string{served: "yes"},
 	}
 	r.define(cmd)
 	cmd.PersistentFlags().StringVar(&a.path, "config", "/etc/tidemark/tidemark.yaml", "the config `file`")
@@ -75,7 +92,8 @@ func (a *app) root() *cobra.Command {
 	cmd.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "log what is done, not only what needs attention")
 	cmd.SetVersionTemplate("tidemark {{.Version}}\n")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v; see tidemark --help", err) })
-	cmd.AddCommand(a.checkCommand(), a.planCommand(), a.statusCommand(), a.explainCommand(), a.reviewCommand(), a.stateCommand(), a.connectCommand(), a.customersCommand())
+	cmd.AddCommand(a.checkCommand(), a.planCommand(), a.statusCommand(), a.explainCommand(), a.reviewCommand(), a.stateCommand(), a.connectCommand(), a.customersCommand(),
+		a.pauseCommand(), a.resumeCommand(), a.reloadCommand())
 	return cmd
 }
 

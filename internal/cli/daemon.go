@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -12,16 +13,18 @@ import (
 	"github.com/rs/zerolog"
 
 	"tidemark/daemon"
+	"tidemark/daemon/control"
 	"tidemark/state"
 	"tidemark/sync"
 	"tidemark/systemd"
 )
 
-var errEnd = daemon.ErrFatal
-
-// runDaemon runs every sync on its schedule until it is told to stop. SIGHUP reads the config again; one
-// that is wrong is said, and the old one stays.
+// runDaemon runs every sync on its schedule until it is told to stop, and the commands of those who call at its socket.
+// SIGHUP, as `tidemark reload`, reads the config again; one that is wrong is said, and the old one stays.
 func (a *app) runDaemon(ctx context.Context) (err error) {
+	if a.home != nil {
+		return usage("a daemon is running")
+	}
 	first, err := a.load()
 	if err != nil {
 		return err
@@ -30,23 +33,44 @@ func (a *app) runDaemon(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	a.log = &log
 	notifier, err := systemd.FromEnvironment()
 	if err != nil {
 		log.Warn().Err(err).Msg("no watchdog")
 	}
 	opened := extend(notifier)
-	s, err := a.openWork(first, "")
+	s, err := a.openWork(first)
 	opened()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.store.Close()) }()
-	a.net.LogTo(log)
-	reload := make(chan struct{}, 1)
-	defer hangUp(reload)()
-	d := &daemon.Daemon{Log: log, Now: a.now, Load: a.jobs(s, log), Notify: notifier}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	h := &home{session: s, reload: make(chan func(error)), stop: stop}
+	defer func() { err = errors.Join(err, h.close()) }()
+	defer hangUp(ctx, h.reload)()
 	log.Info().Str("state", string(first.config.State)).Str("version", version()).Msg("state open")
-	return d.Run(ctx, reload)
+	return a.runHome(ctx, h, &daemon.Daemon{Log: log, Now: a.now, Load: a.jobs(h, first), Notify: notifier})
+}
+
+// runHome lets the loop run, and answers at the socket, until ctx ends.
+func (a *app) runHome(ctx context.Context, h *home, d *daemon.Daemon) error {
+	l, err := control.Listen(string(h.session.config.Socket))
+	if err != nil {
+		return err
+	}
+	served := make(chan error, 1)
+	go func() {
+		err := control.Serve(ctx, l, a.serve(h), http.NotFoundHandler())
+		h.stop(err) // a daemon that nobody can reach does not go on
+		served <- err
+	}()
+	err = d.Run(ctx, h.reload)
+	h.stop(nil)
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		err = errors.Join(err, cause) // a command has found that the state cannot be relied on
+	}
+	return errors.Join(err, <-served)
 }
 
 // extend asks systemd for more time, again and again until the start is over: a large state takes a while to check.
@@ -67,75 +91,111 @@ func extend(n *systemd.Notifier) (end func()) {
 }
 
 // hangUp turns SIGHUP into a wish to reload. It returns what ends that.
-func hangUp(reload chan<- struct{}) (end func()) {
+func hangUp(ctx context.Context, reload chan<- func(error)) (end func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)
-	done := make(chan struct{})
+	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		for {
 			select {
 			case <-signals:
-				select {
-				case reload <- struct{}{}:
-				default: // one is waiting already
-				}
-			case <-done:
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case reload <- nil:
+			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	return func() { signal.Stop(signals); close(done) }
+	return func() { signal.Stop(signals); cancel() }
 }
 
 // jobs returns what loads the jobs: from the config that was read at the start for the first time, and
 // from the file again each time after that.
-func (a *app) jobs(s *session, log zerolog.Logger) func(context.Context) ([]daemon.Job, error) {
-	next := s.work
+func (a *app) jobs(h *home, first *work) func(context.Context) ([]daemon.Job, error) {
+	next := first
 	return func(context.Context) ([]daemon.Job, error) {
 		w := next
-		next = nil
-		if w == nil {
-			var err error
-			if w, err = a.load(); err != nil {
-				return nil, err
-			}
+		if next = nil; w != nil {
+			return jobsOf(h, w), nil
 		}
-		if w.config.State != s.config.State {
+		w, err := a.load()
+		if err != nil {
+			return nil, err
+		}
+		s, leave, err := h.enter()
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		switch {
+		case w.config.State != s.config.State:
 			return nil, fmt.Errorf("state: %s is open, and %s is wanted now: restart to change the file", s.config.State, w.config.State)
+		case w.config.Socket != s.config.Socket:
+			return nil, fmt.Errorf("socket: %s is in use, and %s is wanted now: restart to change it", s.config.Socket, w.config.Socket)
 		}
-		return a.jobsOf(w, s.store, log)
+		h.take(w.over(s.store, a.now, *a.log))
+		return jobsOf(h, w), nil
 	}
 }
 
-func (a *app) jobsOf(w *work, store *state.Store, log zerolog.Logger) ([]daemon.Job, error) {
-	engines, err := w.engines(store, "", a.now, log)
-	if err != nil {
-		return nil, err
-	}
+// jobsOf returns the jobs of a config. Each works over the session that is open when it runs.
+func jobsOf(h *home, w *work) []daemon.Job {
 	jobs := []daemon.Job{{
 		Name: "(sweep)", Schedule: w.config.Sweep, Location: time.UTC, Deadline: time.Hour,
 		Run: func(_ context.Context, now time.Time) (daemon.Outcome, error) {
-			swept, err := sweep(store, now, w.config.Keys.TTL())
-			return swept, ending(err)
+			return over(h, func(s *session) (daemon.Outcome, error) { return sweep(s.store, now, s.config.Keys.TTL()) })
 		},
 	}}
-	for i, e := range engines {
-		c := w.config.Syncs[i]
+	for _, e := range w.ends {
+		c := e.sync
 		jobs = append(jobs, daemon.Job{
 			Name: c.Name, Schedule: c.Schedule, Location: c.Timezone.Location(), Jitter: time.Duration(c.Jitter), Deadline: time.Duration(c.Deadline),
-			Last: func() (time.Time, error) { return lastGood(store, e) },
+			Last: func() (time.Time, error) {
+				return over(h, func(s *session) (time.Time, error) { return s.lastGood(c.Name) })
+			},
 			Run: func(ctx context.Context, now time.Time) (daemon.Outcome, error) {
-				report, err := e.Pass(ctx, now)
-				return report, ending(err)
+				return over(h, func(s *session) (daemon.Outcome, error) { return s.pass(ctx, c.Name, now) })
 			},
 		})
 	}
-	return jobs, nil
+	return jobs
 }
 
-func lastGood(store *state.Store, e *sync.Engine) (time.Time, error) {
-	heart, err := store.Heartbeat(e.Channel())
-	return heart.Good, ending(err)
+// over does one piece of work over the open state. An error that ends the daemon is marked as one.
+func over[T any](h *home, do func(s *session) (T, error)) (done T, err error) {
+	s, leave, err := h.enter()
+	if err != nil {
+		return done, err
+	}
+	defer leave()
+	done, err = do(s)
+	return done, ending(err)
+}
+
+// pass runs a pass of one sync.
+func (s *session) pass(ctx context.Context, name string, now time.Time) (daemon.Outcome, error) {
+	one, err := s.only(name)
+	if err != nil {
+		return nil, err
+	}
+	report, err := one.engines[0].Pass(ctx, now)
+	if errors.Is(err, sync.ErrHalted) {
+		err = fmt.Errorf("%w: %w", daemon.ErrIdle, err)
+	}
+	return report, err
+}
+
+// lastGood returns the end of the last good pass of a sync.
+func (s *session) lastGood(name string) (time.Time, error) {
+	one, err := s.only(name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	heart, err := s.store.Heartbeat(one.engines[0].Channel())
+	return heart.Good, err
 }
 
 // sweptKeys is the outcome of a sweep, for the log.

@@ -45,9 +45,12 @@ func exitCode(err error) int {
 		wrong     usageError
 		temporary temporaryError
 	)
+	var ended endedError
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &ended):
+		return ended.code
 	case errors.Is(err, errFound):
 		return exitFound
 	case errors.Is(err, state.ErrDamaged), errors.Is(err, state.ErrLost), errors.Is(err, state.ErrNewer), errors.Is(err, state.ErrForeign):

@@ -20,29 +20,25 @@ import (
 func (a *app) planCommand() *cobra.Command {
 	var name string
 	var exit bool
-	cmd := &cobra.Command{
-		Use: "plan", Short: "Show what a pass would do, with money; write nothing", Args: exactly(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			s, err := a.open(name)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, s.store.Close()) }()
-			reports, err := a.planAll(cmd.Context(), s, civil.Period{})
-			if err != nil {
-				return err
-			}
-			for _, r := range reports {
-				if exit && len(r.Invoices)+len(r.Items) > 0 {
-					return errFound
-				}
-			}
-			return nil
-		},
-	}
+	cmd := &cobra.Command{Use: "plan", Short: "Show what a pass would do, with money; write nothing", Args: exactly(0, "no arguments")}
 	cmd.Flags().StringVar(&name, "sync", "", "only the sync of this `name`")
 	cmd.Flags().BoolVar(&exit, "exit-code", false, "exit with 3 if a pass would do something")
-	return cmd
+	return a.overState(cmd, func(ctx context.Context, s *session, _ []string) error {
+		s, err := s.only(name)
+		if err != nil {
+			return err
+		}
+		reports, err := a.planAll(ctx, s, civil.Period{})
+		if err != nil {
+			return err
+		}
+		for _, r := range reports {
+			if exit && len(r.Invoices)+len(r.Items) > 0 {
+				return errFound
+			}
+		}
+		return nil
+	})
 }
 
 // plan shows what a backfill of days would do.
@@ -71,33 +67,26 @@ type statusRow struct {
 }
 
 func (a *app) statusCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "status", Short: "Show where each sync stands", Args: exactly(0, "no arguments"),
-		RunE: func(*cobra.Command, []string) (err error) {
-			s, err := a.open("")
-			if err != nil {
+	cmd := &cobra.Command{Use: "status", Short: "Show where each sync stands", Args: exactly(0, "no arguments")}
+	return a.overState(cmd, func(_ context.Context, s *session, _ []string) (err error) {
+		rows := make([]statusRow, len(s.engines))
+		for i, e := range s.engines {
+			c := s.ends[i].sync
+			job := daemon.Job{Schedule: c.Schedule, Location: c.Timezone.Location()}
+			if rows[i].Status, err = e.Status(a.now()); err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, s.store.Close()) }()
-			rows := make([]statusRow, len(s.engines))
-			for i, e := range s.engines {
-				c := s.config.Syncs[i]
-				job := daemon.Job{Schedule: c.Schedule, Location: c.Timezone.Location()}
-				if rows[i].Status, err = e.Status(a.now()); err != nil {
-					return err
-				}
-				rows[i].Next = job.Next(a.now())
-				rows[i].SignIn = a.signIn(s.ends[i])
-			}
-			if a.json {
-				return a.printJSON(rows)
-			}
-			for i, row := range rows {
-				a.showStatus(row, s.config.Syncs[i].Timezone.Location())
-			}
-			return nil
-		},
-	}
+			rows[i].Next = job.Next(a.now())
+			rows[i].SignIn = a.signIn(s.ends[i])
+		}
+		if a.json {
+			return a.printJSON(rows)
+		}
+		for i, row := range rows {
+			a.showStatus(row, s.ends[i].sync.Timezone.Location())
+		}
+		return nil
+	})
 }
 
 // signIn says how long a sign-in lasts if it is not used any more; empty where nobody signs in.
@@ -131,7 +120,11 @@ func (a *app) showStatus(s statusRow, zone *time.Location) {
 		line("failed", clean(s.Last.Error))
 		line("last good", when(s.Last.Good, zone))
 	}
-	line("next run", when(s.Next, zone)+", when the daemon runs")
+	next := when(s.Next, zone) + ", when the daemon runs"
+	if h := s.Halted; h != nil {
+		next = "none: paused by " + clean(h.Who) + " since " + when(h.At, zone) + because(h.Note)
+	}
+	line("next run", next)
 	line("mode", map[bool]string{true: string(s.Mode)}[s.Mode != "normal"])
 	line("watermark", when(s.Watermark, zone))
 	line("read back", s.Horizon)
@@ -157,26 +150,19 @@ func (a *app) showStatus(s statusRow, zone *time.Location) {
 }
 
 func (a *app) explainCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "explain REF", Short: "Tell the whole story of a reference, a week or an item", Args: exactly(1, "one reference, or the id of a week"),
-		RunE: func(_ *cobra.Command, args []string) (err error) {
-			s, err := a.open("")
+	cmd := &cobra.Command{Use: "explain REF", Short: "Tell the whole story of a reference, a week, an item or a sync", Args: exactly(1, "one reference, or the id of a week")}
+	return a.overState(cmd, func(_ context.Context, s *session, args []string) error {
+		for i, e := range s.engines {
+			story, found, err := e.Explain(args[0], a.now())
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, s.store.Close()) }()
-			for i, e := range s.engines {
-				story, found, err := e.Explain(args[0], a.now())
-				if err != nil {
-					return err
-				}
-				if found {
-					return a.showStory(story, s.config.Syncs[i].Timezone.Location())
-				}
+			if found {
+				return a.showStory(story, s.ends[i].sync.Timezone.Location())
 			}
-			return fmt.Errorf("%s: nothing is known under this reference; `tidemark review list` and the report of a pass show some", args[0])
-		},
-	}
+		}
+		return fmt.Errorf("%s: nothing is known under this reference; `tidemark review list` and the report of a pass show some", args[0])
+	})
 }
 
 func (a *app) showStory(s sync.Story, zone *time.Location) error {
@@ -188,6 +174,8 @@ func (a *app) showStory(s sync.Story, zone *time.Location) error {
 		a.showGroup(s, zone)
 	case s.Week != nil:
 		a.showWeek(s)
+	default:
+		fmt.Fprintln(a.out, clean(s.Subject))
 	}
 	if s.Item != nil {
 		fmt.Fprintf(a.out, "  review      %s, %s: %s\n", s.Item.Kind, s.Item.Status, clean(s.Item.Text))

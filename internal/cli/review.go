@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -32,25 +32,17 @@ func (a *app) reviewCommand() *cobra.Command {
 
 func (a *app) reviewList() *cobra.Command {
 	var all bool
-	cmd := &cobra.Command{
-		Use: "list", Short: "List what a person must decide, the oldest first", Args: exactly(0, "no arguments"),
-		RunE: func(*cobra.Command, []string) (err error) {
-			s, err := a.open("")
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, s.store.Close()) }()
-			items, err := s.store.Items("")
-			if err != nil {
-				return err
-			}
-			items = slices.DeleteFunc(items, func(i state.Item) bool { return i.Status != state.Undecided && !all })
-			slices.SortStableFunc(items, func(x, y state.Item) int { return x.Opened.Compare(y.Opened) })
-			return a.showItems(items)
-		},
-	}
+	cmd := &cobra.Command{Use: "list", Short: "List what a person must decide, the oldest first", Args: exactly(0, "no arguments")}
 	cmd.Flags().BoolVar(&all, "all", false, "also what was decided: held, settled and skipped")
-	return cmd
+	return a.overState(cmd, func(_ context.Context, s *session, _ []string) error {
+		items, err := s.store.Items("")
+		if err != nil {
+			return err
+		}
+		items = slices.DeleteFunc(items, func(i state.Item) bool { return i.Status != state.Undecided && !all })
+		slices.SortStableFunc(items, func(x, y state.Item) int { return x.Opened.Compare(y.Opened) })
+		return a.showItems(items)
+	})
 }
 
 // itemRow is an item for programs: with its difference.
@@ -85,26 +77,19 @@ func (a *app) showItems(items []state.Item) error {
 }
 
 func (a *app) reviewShow() *cobra.Command {
-	return &cobra.Command{
-		Use: "show REF", Short: "Show one item: what was billed, what is wanted, and what can be done", Args: exactly(1, "one reference"),
-		RunE: func(_ *cobra.Command, args []string) (err error) {
-			s, err := a.open("")
+	cmd := &cobra.Command{Use: "show REF", Short: "Show one item: what was billed, what is wanted, and what can be done", Args: exactly(1, "one reference")}
+	return a.overState(cmd, func(_ context.Context, s *session, args []string) error {
+		for n, e := range s.engines {
+			item, err := s.store.Item(e.Channel().Account, args[0])
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, s.store.Close()) }()
-			for n, e := range s.engines {
-				item, err := s.store.Item(e.Channel().Account, args[0])
-				if err != nil {
-					return err
-				}
-				if item != nil && item.Channel == e.Channel() {
-					return a.showItem(*item, s.config.Syncs[n].Timezone.Location())
-				}
+			if item != nil && item.Channel == e.Channel() {
+				return a.showItem(*item, s.ends[n].sync.Timezone.Location())
 			}
-			return fmt.Errorf("%s: %w; see `tidemark review list --all`", args[0], state.ErrNoItem)
-		},
-	}
+		}
+		return fmt.Errorf("%s: %w; see `tidemark review list --all`", args[0], state.ErrNoItem)
+	})
 }
 
 func (a *app) showItem(i state.Item, zone *time.Location) error {
@@ -184,20 +169,19 @@ func (a *app) reviewAct(action sync.Action, what string) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			day, err := holdUntil(action, until)
-			if err != nil {
-				return err
-			}
-			return a.rule(sync.Ruling{Action: action, Who: cmp.Or(who, person()), Note: note, Until: day}, args)
-		},
 	}
 	cmd.Flags().StringVar(&note, "note", "", "why, or how it was handled")
 	cmd.Flags().StringVar(&who, "as", "", "who decides; without it, the one who runs the command")
 	if action == sync.Postpone {
 		cmd.Flags().StringVar(&until, "until", "", "the `day` on which it opens again, such as 2026-12-24")
 	}
-	return cmd
+	return a.overState(cmd, func(_ context.Context, s *session, args []string) error {
+		day, err := holdUntil(action, until)
+		if err != nil {
+			return err
+		}
+		return a.rule(s, sync.Ruling{Action: action, Who: a.who(who), Note: note, Until: day}, args)
+	})
 }
 
 func holdUntil(action sync.Action, until string) (day civil.Date, err error) {
@@ -225,12 +209,7 @@ func person() string {
 }
 
 // rule does one thing about each subject. A subject that is refused does not keep the others from theirs.
-func (a *app) rule(r sync.Ruling, subjects []string) (err error) {
-	s, err := a.open("")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.store.Close()) }()
+func (a *app) rule(s *session, r sync.Ruling, subjects []string) error {
 	var errs []error
 	for _, subject := range subjects {
 		r.Subject = subject

@@ -10,6 +10,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
+	"tidemark/daemon"
 	"tidemark/sync"
 	"tidemark/sync/civil"
 )
@@ -31,7 +32,7 @@ func (r *runFlags) define(cmd *cobra.Command) {
 }
 
 // runRoot does what the flags ask for.
-func (a *app) runRoot(ctx context.Context, r runFlags) error {
+func (a *app) runRoot(cmd *cobra.Command, r runFlags) error {
 	switch {
 	case r.once && r.backfill:
 		return usage("--once and --backfill are two things: choose one")
@@ -40,15 +41,15 @@ func (a *app) runRoot(ctx context.Context, r runFlags) error {
 		if err != nil {
 			return err
 		}
-		return a.runBackfill(ctx, r, days)
+		return a.overState(cmd, func(ctx context.Context, s *session, _ []string) error { return a.runBackfill(ctx, s, r, days) }).RunE(cmd, nil)
 	case r.from != "" || r.to != "" || r.dryRun:
 		return usage("--from, --to and --dry-run belong to --backfill")
 	case r.once:
-		return a.runOnce(ctx, r.sync)
+		return a.overState(cmd, func(ctx context.Context, s *session, _ []string) error { return a.runOnce(ctx, s, r.sync) }).RunE(cmd, nil)
 	case r.sync != "":
 		return usage("--sync belongs to --once or --backfill: the daemon runs every sync")
 	}
-	return a.runDaemon(ctx)
+	return a.runDaemon(cmd.Context())
 }
 
 func (r runFlags) days() (days civil.Period, err error) {
@@ -64,12 +65,11 @@ func (r runFlags) days() (days civil.Period, err error) {
 }
 
 // runOnce runs one pass of each sync and shows what was done.
-func (a *app) runOnce(ctx context.Context, name string) (err error) {
-	s, err := a.open(name)
+func (a *app) runOnce(ctx context.Context, s *session, name string) error {
+	s, err := s.only(name)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.store.Close()) }()
 	return a.eachEngine(s, func(e *sync.Engine) (sync.Report, error) { return e.Pass(ctx, a.now()) })
 }
 
@@ -84,7 +84,7 @@ func (a *app) eachEngine(s *session, do func(*sync.Engine) (sync.Report, error))
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", e.Name(), err))
 		}
-		if errors.Is(ending(err), errEnd) {
+		if errors.Is(ending(err), daemon.ErrFatal) {
 			break
 		}
 	}
@@ -92,12 +92,11 @@ func (a *app) eachEngine(s *session, do func(*sync.Engine) (sync.Report, error))
 }
 
 // runBackfill catches up over a range and shows what was done.
-func (a *app) runBackfill(ctx context.Context, r runFlags, days civil.Period) (err error) {
-	s, err := a.open(r.sync)
+func (a *app) runBackfill(ctx context.Context, s *session, r runFlags, days civil.Period) error {
+	s, err := s.only(r.sync)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.store.Close()) }()
 	for _, e := range s.engines {
 		if err := e.CheckRange(days); err != nil {
 			return err

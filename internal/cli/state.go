@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark/state"
-	"tidemark/sync"
 )
 
 func (a *app) stateCommand() *cobra.Command {
@@ -22,14 +22,10 @@ func (a *app) stateCommand() *cobra.Command {
 }
 
 func (a *app) stateCheck() *cobra.Command {
-	return &cobra.Command{
-		Use: "check", Short: "Look at every page and every value of the file", Args: exactly(0, "no arguments"),
-		RunE: func(*cobra.Command, []string) error {
-			path, err := a.statePath()
-			if err != nil {
-				return err
-			}
-			report, err := state.Check(path)
+	cmd := &cobra.Command{Use: "check", Short: "Look at every page and every value of the file", Args: exactly(0, "no arguments")}
+	return a.here(cmd, func(context.Context, []string) error {
+		return a.whileClosed(func(w *work) error {
+			report, err := state.Check(string(w.config.State))
 			if err != nil {
 				return err
 			}
@@ -39,8 +35,8 @@ func (a *app) stateCheck() *cobra.Command {
 				a.showCheck(report)
 			}
 			return errors.Join(err, report.Err())
-		},
-	}
+		})
+	})
 }
 
 func (a *app) showCheck(r state.Report) {
@@ -71,71 +67,46 @@ func bytesOf(n int64) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
-// statePath returns where the state is, by a config that is otherwise good.
-func (a *app) statePath() (string, error) {
-	w, err := a.load()
-	if err != nil {
-		return "", err
-	}
-	return string(w.config.State), nil
-}
-
 func (a *app) stateBackup() *cobra.Command {
-	return &cobra.Command{
-		Use: "backup FILE", Short: "Write a checked copy of the state", Args: exactly(1, "the name of the copy"),
-		RunE: func(_ *cobra.Command, args []string) (err error) {
-			s, err := a.open("")
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, s.store.Close()) }()
-			if err := s.store.Backup(args[0]); err != nil {
-				return err
-			}
-			fmt.Fprintf(a.out, "%s: written and checked\n", args[0])
-			return nil
-		},
-	}
+	cmd := &cobra.Command{Use: "backup FILE", Short: "Write a checked copy of the state", Args: exactly(1, "the name of the copy")}
+	return a.overState(cmd, func(_ context.Context, s *session, args []string) error {
+		path, err := a.file(args[0])
+		if err != nil {
+			return err
+		}
+		if err := s.store.Backup(path); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "%s: written and checked\n", path)
+		return nil
+	})
 }
 
 func (a *app) stateCompact() *cobra.Command {
-	return &cobra.Command{
-		Use: "compact", Short: "Give the free pages of the file back to the disk", Args: exactly(0, "no arguments"),
-		RunE: func(*cobra.Command, []string) error {
-			path, err := a.statePath()
-			if err != nil {
-				return err
-			}
+	cmd := &cobra.Command{Use: "compact", Short: "Give the free pages of the file back to the disk", Args: exactly(0, "no arguments")}
+	return a.here(cmd, func(context.Context, []string) error {
+		return a.whileClosed(func(w *work) error {
+			path := string(w.config.State)
 			before, after, err := state.Compact(path)
 			if err != nil {
 				return err
 			}
 			fmt.Fprintf(a.out, "%s: %s before, %s now\n", path, bytesOf(before), bytesOf(after))
 			return nil
-		},
-	}
+		})
+	})
 }
 
 // stateRebuild begins a new state that adopts what stands in the accounting systems, and runs its first pass.
 func (a *app) stateRebuild() *cobra.Command {
-	return &cobra.Command{
-		Use: "rebuild", Short: "Begin a new state that adopts what stands in the accounting system, and creates nothing", Args: exactly(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			w, err := a.load()
-			if err != nil {
-				return err
-			}
-			if err := a.begin(w, w.channels()); err != nil {
-				return err
-			}
-			s, err := a.openWork(w, "")
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, s.store.Close()) }()
-			return a.eachEngine(s, func(e *sync.Engine) (sync.Report, error) { return e.Pass(cmd.Context(), a.now()) })
-		},
-	}
+	cmd := &cobra.Command{Use: "rebuild", Short: "Begin a new state that adopts what stands in the accounting system, and creates nothing", Args: exactly(0, "no arguments")}
+	return a.here(cmd, func(ctx context.Context, _ []string) error {
+		err := a.whileClosed(func(w *work) error { return a.begin(w, w.channels()) })
+		if err != nil {
+			return err
+		}
+		return a.inState(func(s *session) error { return a.runOnce(ctx, s, "") })
+	})
 }
 
 func (w *work) channels() []state.Channel {
@@ -165,21 +136,18 @@ func (a *app) stateInit() *cobra.Command {
 		Long: "Begin a new, empty state. What was billed is looked up in the accounting system by its reference before anything\n" +
 			"is created; items, notes and what was settled or skipped are not known any more. After a loss, `tidemark state rebuild`\n" +
 			"is the careful way: it creates nothing that it does not find.",
-		RunE: func(*cobra.Command, []string) error {
-			if !yes {
-				return usage("state init forgets what was settled and skipped: say --yes, or use `tidemark state rebuild`")
-			}
-			w, err := a.load()
-			if err != nil {
-				return err
-			}
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
+	return a.here(cmd, func(context.Context, []string) error {
+		if !yes {
+			return usage("state init forgets what was settled and skipped: say --yes, or use `tidemark state rebuild`")
+		}
+		return a.whileClosed(func(w *work) error {
 			if err := a.begin(w, nil); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.out, "%s: new and empty; the next pass looks everything up before it creates anything\n", w.config.State)
 			return nil
-		},
-	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
-	return cmd
+		})
+	})
 }

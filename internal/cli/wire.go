@@ -102,57 +102,68 @@ func settings(c *config.Config, s config.Sync) sync.Settings {
 	return r
 }
 
-// engines builds the engines of the syncs over an open state. A name that is not empty chooses one.
-func (w *work) engines(store *state.Store, name string, now func() time.Time, log zerolog.Logger) ([]*sync.Engine, error) {
-	var engines []*sync.Engine
-	var names []string
-	faults := fault.FromEnvironment()
-	for _, e := range w.ends {
-		names = append(names, e.sync.Name)
-		if name == "" || name == e.sync.Name {
-			engines = append(engines, sync.New(store, e.tracker, e.books, settings(w.config, e.sync), now, log, faults))
-		}
-	}
-	if len(engines) == 0 {
-		return nil, usage("no sync is called %q: the config has %s", name, strings.Join(names, ", "))
-	}
-	return engines, nil
-}
-
-// session is an open state with the engines over it, for one command.
+// session is an open state with the engines over it, one for each of the ends.
 type session struct {
 	*work
 	store   *state.Store
 	engines []*sync.Engine
 }
 
+// over builds the engines of the syncs over an open state.
+func (w *work) over(store *state.Store, now func() time.Time, log zerolog.Logger) *session {
+	s := &session{work: w, store: store}
+	faults := fault.FromEnvironment()
+	for _, e := range w.ends {
+		s.engines = append(s.engines, sync.New(store, e.tracker, e.books, settings(w.config, e.sync), now, log, faults))
+	}
+	return s
+}
+
+// only returns the session with the one sync of a name; with all of them for none.
+func (s *session) only(name string) (*session, error) {
+	if name == "" {
+		return s, nil
+	}
+	var names []string
+	for i, e := range s.ends {
+		if e.sync.Name == name {
+			w := *s.work
+			w.ends = s.ends[i : i+1]
+			return &session{&w, s.store, s.engines[i : i+1]}, nil
+		}
+		names = append(names, e.sync.Name)
+	}
+	return nil, usage("no sync is called %q: the config has %s", name, strings.Join(names, ", "))
+}
+
 // open loads the config, opens the state and builds the engines.
-func (a *app) open(name string) (*session, error) {
+func (a *app) open() (*session, error) {
 	w, err := a.load()
 	if err != nil {
 		return nil, err
 	}
-	return a.openWork(w, name)
+	return a.openWork(w)
 }
 
-func (a *app) openWork(w *work, name string) (*session, error) {
+// openWork opens the state of a config. A daemon logs what its passes do; a command prints it.
+func (a *app) openWork(w *work) (*session, error) {
 	store, err := state.Open(string(w.config.State), state.Options{Faults: fault.FromEnvironment()})
 	if err != nil {
 		return nil, err
 	}
-	log, err := a.quietLogger(w.config)
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
+	log := a.log
+	if log == nil {
+		quiet, err := a.quietLogger(w.config)
+		if err != nil {
+			return nil, errors.Join(err, store.Close())
+		}
+		log = &quiet
 	}
-	a.net.LogTo(log)
+	a.net.LogTo(*log)
 	if err := a.greet(w, store); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	engines, err := w.engines(store, name, a.now, log)
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	return &session{w, store, engines}, nil
+	return w.over(store, a.now, *log), nil
 }
 
 // greet says what an admin should know of the state. One that is older than it once was begins a rebuild,
@@ -187,6 +198,9 @@ func (a *app) logger(level, format string) (zerolog.Logger, error) {
 }
 
 func isTerminal(w io.Writer) bool {
+	if far, is := w.(interface{ Terminal() bool }); is {
+		return far.Terminal()
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

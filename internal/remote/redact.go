@@ -119,7 +119,7 @@ func (c *call) tell(req *http.Request, s Sample, err error) {
 	if c.client.network.options.Observe != nil {
 		c.client.network.options.Observe(s)
 	}
-	event := c.client.network.log.Load().Debug()
+	event := c.client.network.log.Load().Debug().Ctx(req.Context())
 	if !event.Enabled() {
 		return
 	}
