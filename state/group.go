@@ -176,6 +176,20 @@ func documentsOf(tx *bbolt.Tx, account, reference string) (docs []Document, err 
 	return docs, err
 }
 
+// Recorded returns the ids of all invoices that are recorded for an account.
+func (s *Store) Recorded(account string) (ids map[string]bool, err error) {
+	ids = map[string]bool{}
+	err = s.view(func(tx *bbolt.Tx) error {
+		return scan(tx, bucketReceipt, text(nil, account), func(key, value []byte) error {
+			var d Document
+			err := decode(bucketReceipt, key, value, &d)
+			ids[d.Receipt.ID] = true
+			return err
+		})
+	})
+	return ids, err
+}
+
 // Claim says under which reference an entry is recorded.
 type Claim struct {
 	Account   string `json:"account"`

@@ -42,16 +42,22 @@ func (t *traversal) unnamed() error {
 		t.doubtFeed()
 		return nil
 	}
-	known, err := t.store.Known(t.channel, t.query.First)
+	known, missing, err := t.unlisted()
 	if err != nil {
 		return err
 	}
-	known = slices.DeleteFunc(known, func(k state.Known) bool { return k.State == tracker.Withdrawn })
-	missing := slices.DeleteFunc(slices.Clone(known), func(k state.Known) bool { return t.named[k.ID] })
 	if 2*len(missing) > len(known) && t.doubt("the tracker no longer lists %d of the %d weeks since %s that it listed before", len(missing), len(known), t.query.First.First) {
 		return nil
 	}
 	return t.miss(missing)
+}
+
+// unlisted returns the stored weeks of the range that are not withdrawn, and those of them that the reading did not name.
+func (t *traversal) unlisted() (known, missing []state.Known, err error) {
+	known, err = t.store.Known(t.channel, t.query.First)
+	known = slices.DeleteFunc(known, func(k state.Known) bool { return k.State == tracker.Withdrawn })
+	missing = slices.DeleteFunc(slices.Clone(known), func(k state.Known) bool { return t.named[k.ID] })
+	return known, missing, err
 }
 
 // doubtFor is how long a suspiciously empty tracker is doubted. After that its weeks are absent like any other:

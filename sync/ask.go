@@ -28,10 +28,16 @@ func (p *poster) ask(c Case, kind state.Kind, text string) *state.Item {
 
 // heading names a group for a person: its client and what it is for.
 func heading(g state.Group, entries []state.Billed, docs []state.Document) string {
+	client, what := names(g, entries, docs)
+	return client + ": " + what
+}
+
+// names returns the client of a group, and what it is for.
+func names(g state.Group, entries []state.Billed, docs []state.Document) (client, what string) {
 	if len(entries) == 0 && len(docs) > 0 {
 		entries = docs[0].Billed
 	}
-	return cmp.Or(clientOf(g, entries).Label(), "(no client)") + ": " + title(g, entries)
+	return cmp.Or(clientOf(g, entries).Label(), "(no client)"), title(g, entries)
 }
 
 // asked is the conclusion that a person has to decide a group.

@@ -23,6 +23,9 @@ const rememberSlice = 24 * time.Hour
 // ErrRange means that a backfill was asked for days that it may not cover.
 var ErrRange = errors.New("backfill")
 
+// errPartial means that a reading has not seen everything.
+var errPartial = errors.New("the tracker holds something back for now: try again later")
+
 // ErrSlices means that parts of a backfill could not be read. The others were, and are posted.
 var ErrSlices = errors.New("slices of the backfill failed")
 
@@ -113,7 +116,7 @@ func (e *Engine) readSlice(ctx context.Context, now time.Time, days civil.Period
 	t := traversal{Engine: e, log: e.log.With().Ctx(ctx).Logger(), query: tracker.Query{Now: now, First: s.Days}, report: report, announced: map[string]bool{}}
 	report.Partial = false
 	if err = t.run(ctx); err == nil && report.Partial {
-		err = errors.New("the tracker holds something back for now: try again later")
+		err = errPartial
 	}
 	if err == nil {
 		err = e.store.FinishSlice(e.channel, days.String(), s.Days.First, now)

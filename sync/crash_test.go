@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -155,6 +156,21 @@ func (b *fileBooks) Find(_ context.Context, reference string) (found []accountin
 		}
 	}
 	return found, err
+}
+
+func (b *fileBooks) List(_ context.Context, days civil.Period) iter.Seq2[accounting.Receipt, error] {
+	return func(yield func(accounting.Receipt, error) bool) {
+		docs, err := b.docs()
+		if err != nil {
+			yield(accounting.Receipt{}, err)
+			return
+		}
+		for _, d := range docs {
+			if days.Contains(d.Invoice.Date) && !yield(d.receipt(), nil) {
+				return
+			}
+		}
+	}
 }
 
 func (b *fileBooks) Read(_ context.Context, id string) (accounting.Receipt, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"tidemark/sync/accounting"
+	"tidemark/sync/civil"
 	"tidemark/sync/tracker"
 )
 
@@ -214,6 +215,23 @@ func (b *peerBooks) Read(_ context.Context, id string) (accounting.Receipt, erro
 	return accounting.Receipt{}, accounting.ErrAbsent
 }
 
+func (b *peerBooks) List(_ context.Context, days civil.Period) iter.Seq2[accounting.Receipt, error] {
+	return func(yield func(accounting.Receipt, error) bool) {
+		b.mu.Lock()
+		docs := slices.Clone(b.docs)
+		b.mu.Unlock()
+		if b.finding != nil {
+			yield(accounting.Receipt{}, b.finding)
+			return
+		}
+		for _, d := range docs {
+			if days.Contains(d.receipt.Date) && !yield(d.receipt, nil) {
+				return
+			}
+		}
+	}
+}
+
 func (b *peerBooks) byID(id string) *peerDoc {
 	for _, d := range b.docs {
 		if d.receipt.ID == id {
@@ -295,7 +313,7 @@ func (b *peerBooks) write(d *peerDoc, body []byte) {
 	d.edition++
 	d.invoice = inv
 	r := &d.receipt
-	r.Reference, r.Customer, r.Currency, r.Net, r.Amounts = inv.Reference, inv.Customer, inv.Currency, inv.Net(), inv.Amounts()
+	r.Reference, r.Customer, r.Currency, r.Date, r.Net, r.Amounts = inv.Reference, inv.Customer, inv.Currency, inv.Date, inv.Net(), inv.Amounts()
 	r.Token = fmt.Sprintf("%s-%d", r.ID, d.edition)
 }
 

@@ -3,7 +3,6 @@ package sync
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -59,8 +58,8 @@ func (e *Engine) post(ctx context.Context, clock state.Clock, within scope, whol
 	if err := p.load(); err != nil {
 		return err
 	}
-	if clock.Now.Before(p.standing.Paused) {
-		return fmt.Errorf("accounting: parked until %s, as it asked", p.standing.Paused.In(e.rules.Location).Format(time.RFC3339))
+	if err := e.mayAsk("accounting", p.standing.Paused, clock.Now); err != nil {
+		return err
 	}
 	if err := p.reopenWeeks(); err != nil {
 		return err
@@ -190,12 +189,13 @@ func (p *poster) decideAll(ctx context.Context) (tasks []*task, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.decideThese(ctx, slices.DeleteFunc(due, func(d state.Due) bool { return !p.scope.holds(d.Group) }))
+}
+
+func (p *poster) decideThese(ctx context.Context, due []state.Due) (tasks []*task, err error) {
 	periods := map[civil.Period][]state.Due{}
 	var order []civil.Period
 	for _, d := range due {
-		if !p.scope.holds(d.Group) {
-			continue
-		}
 		if periods[d.Group.Period] == nil {
 			order = append(order, d.Group.Period)
 		}

@@ -37,8 +37,8 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 	if err != nil {
 		return err
 	}
-	if now.Before(standing.Parked) {
-		return fmt.Errorf("tracker: parked until %s, as it asked", standing.Parked.In(e.rules.Location).Format(time.RFC3339))
+	if err := e.mayAsk("tracker", standing.Parked, now); err != nil {
+		return err
 	}
 	t := traversal{Engine: e, log: e.log.With().Ctx(ctx).Logger(), query: query, mark: mark, report: report, announced: map[string]bool{}, emptySince: standing.Empty}
 	if t.missing, err = e.store.Missing(e.channel); err != nil {
@@ -78,6 +78,14 @@ func (e *Engine) pull(ctx context.Context, now time.Time, report *Report) error 
 		}
 		st.ReadFrom = e.rules.Start // also forward: what was left out meanwhile is read again when start moves back
 	})
+}
+
+// mayAsk returns why an end is not asked now: it asked to be left alone until a time that has not come.
+func (e *Engine) mayAsk(end string, until, now time.Time) error {
+	if !now.Before(until) {
+		return nil
+	}
+	return fmt.Errorf("%s: parked until %s, as it asked", end, until.In(e.rules.Location).Format(time.RFC3339))
 }
 
 // park remembers until when a tracker asked to be left alone, also for the next process.
@@ -167,6 +175,14 @@ type traversal struct {
 
 // run takes in every page, and then looks for what no page named.
 func (t *traversal) run(ctx context.Context) error {
+	if err := t.read(ctx); err != nil || t.report.Partial {
+		return err
+	}
+	return t.unnamed()
+}
+
+// read takes in every page.
+func (t *traversal) read(ctx context.Context) error {
 	t.named = map[string]bool{}
 	for page, err := range t.tracker.Weeks(ctx, t.query) {
 		if err != nil {
@@ -182,10 +198,7 @@ func (t *traversal) run(ctx context.Context) error {
 		t.faults.Hit("batch-stored")
 		t.note(page)
 	}
-	if err := ctx.Err(); err != nil || t.report.Partial {
-		return err
-	}
-	return t.unnamed()
+	return ctx.Err()
 }
 
 // note remembers the newest change on a page. One that is ahead of the tracker's own clock is said, and

@@ -5,6 +5,7 @@ import (
 	"encoding/base32"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"tidemark/state"
@@ -44,6 +45,28 @@ func reference(g state.Group, simple bool) string {
 	week := civil.WeekOf(g.Period.First)
 	hash := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:10])
 	return fmt.Sprintf("%s%02dw%02d-%s", g.Channel.Prefix, week.Year%100, week.Number, hash)
+}
+
+// What follows the prefix in a reference of ours; the second is that of a record whose id stands in it.
+var (
+	hashedReference = regexp.MustCompile(`^(\d\d)w(\d\d)-[a-z2-7]{10}(-[2-9])?$`)
+	simpleReference = regexp.MustCompile(`^[a-z0-9]{1,16}(-[2-9])?$`)
+)
+
+// ours reports whether a reference is of the form that this channel makes, and the week that it names; the zero week
+// where it names none.
+func ours(prefix, reference string) (w civil.Week, is bool) {
+	rest, is := strings.CutPrefix(reference, prefix)
+	if !is {
+		return w, false
+	}
+	parts := hashedReference.FindStringSubmatch(rest)
+	if parts == nil {
+		return w, simpleReference.MatchString(rest)
+	}
+	year, _ := strconv.Atoi(parts[1])
+	number, _ := strconv.Atoi(parts[2])
+	return civil.Week{Year: 2000 + year, Number: number}, true
 }
 
 // documentReference returns the reference of the n-th document of a group.

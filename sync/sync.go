@@ -20,6 +20,7 @@ import (
 	"tidemark/internal/fault"
 	"tidemark/state"
 	"tidemark/sync/accounting"
+	"tidemark/sync/civil"
 	"tidemark/sync/tracker"
 )
 
@@ -55,12 +56,20 @@ type Writer interface {
 	Update(ctx context.Context, key string, req accounting.Request, left accounting.Receipt) (accounting.Receipt, error)
 }
 
+// Lister lists what stands there.
+type Lister interface {
+	// List yields every invoice that bears one of the days, in whatever state and whoever made it; one that bears none
+	// may be among them. An error ends it, and what is missing then never looks like the end.
+	List(ctx context.Context, days civil.Period) iter.Seq2[accounting.Receipt, error]
+}
+
 // Accounting is where invoices are made.
 type Accounting interface {
 	// Account returns the accounting account as an immutable id.
 	Account() string
 	Traits() accounting.Traits
 	Finder
+	Lister
 	Writer
 }
 

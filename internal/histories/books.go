@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 
 	"tidemark/sync/accounting"
+	"tidemark/sync/civil"
 )
 
 // books are an accounting system in memory that guards its drafts.
@@ -58,6 +60,20 @@ func (b *books) Read(_ context.Context, id string) (accounting.Receipt, error) {
 	return accounting.Receipt{}, accounting.ErrAbsent
 }
 
+// List returns the documents that bear one of the days.
+func (b *books) List(_ context.Context, days civil.Period) iter.Seq2[accounting.Receipt, error] {
+	return func(yield func(accounting.Receipt, error) bool) {
+		b.mu.Lock()
+		docs := slices.Clone(b.docs)
+		b.mu.Unlock()
+		for _, d := range docs {
+			if days.Contains(d.receipt.Date) && !yield(d.receipt, nil) {
+				return
+			}
+		}
+	}
+}
+
 func (b *books) index(id string) int {
 	return slices.IndexFunc(b.docs, func(d *document) bool { return d.receipt.ID == id })
 }
@@ -89,7 +105,7 @@ func (b *books) write(d *document, req accounting.Request) error {
 	err := json.Unmarshal(req.Steps[0].Body, &inv)
 	r := &d.receipt
 	d.invoice = inv
-	r.Reference, r.Customer, r.Currency, r.Net, r.Amounts = inv.Reference, inv.Customer, inv.Currency, inv.Net(), inv.Amounts()
+	r.Reference, r.Customer, r.Currency, r.Date, r.Net, r.Amounts = inv.Reference, inv.Customer, inv.Currency, inv.Date, inv.Net(), inv.Amounts()
 	r.Token = fmt.Sprintf("%s-%d", r.ID, b.writes)
 	return err
 }
