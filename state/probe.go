@@ -25,9 +25,8 @@ const probeWait = 10 * time.Minute
 
 // Report is what a look at a state file found.
 type Report struct {
-	Path   string         `json:"path"`
-	Size   int64          `json:"size"`           // bytes
-	Free   int64          `json:"free"`           // bytes on free pages
+	Path string `json:"path"`
+	Space
 	Rows   map[string]int `json:"rows,omitempty"` // by bucket
 	Faults []string       `json:"faults,omitempty"`
 	Kind   string         `json:"kind,omitempty"` // of the first fault: damaged, newer or foreign
@@ -85,6 +84,27 @@ func Check(path string) (r Report, err error) {
 	}
 	defer func() { err = errors.Join(err, l.release()) }()
 	return examine(path)
+}
+
+// Check looks at the open state as it is at this moment: at a copy of it, made in the folder for temporary
+// files, since reading a damaged file can end the process that does. The state can be used meanwhile.
+func (s *Store) Check() (Report, error) {
+	report := Report{Path: s.path}
+	folder, path, err := s.copied("check")
+	if err != nil {
+		return report, err
+	}
+	report, err = examine(path)
+	report.Path = s.path
+	if err := errors.Join(err, os.RemoveAll(folder)); err != nil {
+		return report, err
+	}
+	s.mu.Lock() // a commit writes the head that it ends
+	defer s.mu.Unlock()
+	if err := checkHeads(s.path, s.db.Info().PageSize); err != nil {
+		report.fault(err)
+	}
+	return report, nil
 }
 
 // examine looks at a file in a child process: some damage ends a process that meets it, and that must not
@@ -209,13 +229,12 @@ func (r *Report) look(db *bbolt.DB) {
 				}
 			}
 		}
+		r.Space = spaceOf(tx)
 		return r.lookAtKeys(tx)
 	})
 	if err != nil {
 		r.fault(err)
 	}
-	stats := db.Stats()
-	r.Free = int64(stats.FreePageN+stats.PendingPageN) * int64(db.Info().PageSize)
 }
 
 // lookAtKeys checks that each key has its one row in expiry or frozen, and that there are no others.

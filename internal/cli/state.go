@@ -24,23 +24,38 @@ func (a *app) stateCommand() *cobra.Command {
 func (a *app) stateCheck() *cobra.Command {
 	cmd := &cobra.Command{Use: "check", Short: "Look at every page and every value of the file", Args: exactly(0, "no arguments")}
 	return a.here(cmd, func(context.Context, []string) error {
-		return a.whileClosed(func(w *work) error {
-			report, err := state.Check(string(w.config.State))
-			if err != nil {
-				return err
-			}
-			if a.json {
-				err = a.printJSON(report)
-			} else {
-				a.showCheck(report)
-			}
-			return errors.Join(err, report.Err())
-		})
+		report, err := a.look()
+		if err != nil {
+			return err
+		}
+		if a.json {
+			err = a.printJSON(report)
+		} else {
+			a.showCheck(report)
+		}
+		return errors.Join(err, report.Err())
 	})
+}
+
+// look looks at the state: at the open one of a daemon while passes go on, and at the closed file otherwise, since one
+// that is damaged does not open.
+func (a *app) look() (r state.Report, err error) {
+	if a.home != nil {
+		err = a.inState(func(s *session) error { r, err = s.store.Check(); return err })
+		return r, err
+	}
+	w, err := a.load()
+	if err != nil {
+		return r, err
+	}
+	return state.Check(string(w.config.State))
 }
 
 func (a *app) showCheck(r state.Report) {
 	fmt.Fprintf(a.out, "%s: %s, %s free\n", r.Path, bytesOf(r.Size), bytesOf(r.Free))
+	if r.Wasteful() {
+		fmt.Fprintln(a.out, "  More than half of it is free: `tidemark state compact` gives that back to the disk.")
+	}
 	t := grid("Kind", "Rows")
 	right(t, 2)
 	for _, name := range slices.Sorted(maps.Keys(r.Rows)) {
