@@ -18,6 +18,7 @@ type Config struct {
 	Socket Path     `yaml:"socket" jsonschema_description:"Where the daemon answers the other commands, and shows its health; at most 107 bytes. Default: the state file with .sock added."`
 	Keys   Keys     `yaml:"keys" jsonschema_description:"How long keys live."`
 	Sweep  Schedule `yaml:"sweep" jsonschema_description:"When keys that have lived are deleted, in UTC. Default 17 * * * *."`
+	Audit  Audit    `yaml:"audit" jsonschema_description:"Comparing both ends and the state by itself."`
 	Log    Log      `yaml:"log" jsonschema_description:"What is logged, and how."`
 	Syncs  []Sync   `yaml:"-"`
 
@@ -32,6 +33,11 @@ type Keys struct {
 
 // TTL returns how long a key lives.
 func (k Keys) TTL() time.Duration { return time.Duration(k.ResendWindow) + time.Duration(k.Margin) }
+
+// Audit says when both ends and the state are compared.
+type Audit struct {
+	Schedule Schedule `yaml:"schedule" jsonschema_description:"When the weeks of the calendar month before are compared, in the zone of each sync, such as 0 6 1 * *. Without it only tidemark audit does so."`
+}
 
 // Log says what is logged.
 type Log struct {

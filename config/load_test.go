@@ -73,6 +73,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 const everything = `state: /var/lib/tidemark/tidemark.db
 keys: {resend_window: 72h, margin: 1d}
 sweep: "@hourly"
+audit: {schedule: "0 6 1 * *"}
 log: {level: debug, format: json}
 syncs:
   zulu:
@@ -116,6 +117,9 @@ func TestLoadReadsEverySetting(t *testing.T) {
 	}
 	if c.State != "/var/lib/tidemark/tidemark.db" || c.Keys.TTL() != 96*time.Hour || c.Log != (Log{"debug", "json"}) {
 		t.Errorf("State, TTL, Log = %s, %s, %v", c.State, c.Keys.TTL(), c.Log)
+	}
+	if c.Sweep.String() != "@hourly" || c.Audit.Schedule.String() != "0 6 1 * *" {
+		t.Errorf("Sweep, Audit = %s, %s", c.Sweep, c.Audit.Schedule)
 	}
 	if names := []string{c.Syncs[0].Name, c.Syncs[1].Name}; !slices.Equal(names, []string{"zulu", "alpha"}) {
 		t.Errorf("syncs = %v, want those of the file in its order", names)

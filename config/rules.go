@@ -17,6 +17,7 @@ type top struct {
 	Socket Path      `yaml:"socket"`
 	Keys   Keys      `yaml:"keys"`
 	Sweep  Schedule  `yaml:"sweep"`
+	Audit  Audit     `yaml:"audit"`
 	Log    Log       `yaml:"log"`
 	Syncs  yaml.Node `yaml:"syncs"`
 }
@@ -29,13 +30,16 @@ func (d *decoding) config(root *yaml.Node) *Config {
 	if root.Kind != yaml.MappingNode {
 		return &c
 	}
-	c.State, c.Socket, c.Keys, c.Sweep, c.Log = t.State, socketOf(t.State, t.Socket), t.Keys, t.Sweep, t.Log
+	c.State, c.Socket, c.Keys, c.Sweep, c.Audit, c.Log = t.State, socketOf(t.State, t.Socket), t.Keys, t.Sweep, t.Audit, t.Log
 	d.need(root, "state", "the path of the state file, such as /var/lib/tidemark/tidemark.db")
 	if c.source = d.source; c.State != "" && real(string(c.State)) == real(d.path()) {
 		d.addAt(root, "state", "state is this config itself: name another file, such as /var/lib/tidemark/tidemark.db")
 	}
 	d.checkSocket(root, c)
 	d.checkLog(root, c.Log)
+	if n, there := child(root, "audit"); there && followed(n).Kind == yaml.MappingNode {
+		d.need(n, "schedule", `when the month before is compared, such as "0 6 1 * *"`)
+	}
 	d.syncs(root, &c)
 	return &c
 }

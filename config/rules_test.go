@@ -38,6 +38,7 @@ func TestRulesOfASync(t *testing.T) {
 		{"no lookback", smallest + "    lookback: 1h\n", "a day at least"},
 		{"corrections", smallest + "    corrections: revew\n", `did you mean "review"?`},
 		{"late", smallest + "    late: second\n", "known are review, second-invoice"},
+		{"an audit that never comes", smallest + "audit: {}\n", "schedule is missing: when the month before is compared"},
 		{"log level", smallest + "log: {level: loud}\n", `unknown level "loud"`},
 		{"log format", smallest + "log: {format: jsn}\n", `did you mean "json"?`},
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/rs/zerolog"
 	"github.com/shopspring/decimal"
@@ -250,7 +249,7 @@ func (a *auditor) strays() error {
 		a.keep(Finding{
 			Kind: NotRecorded, Reference: r.Reference, Client: r.Customer, Title: "invoice " + invoiceName(r), Currency: r.Currency,
 			Booked: decimal.NewNullDecimal(r.Net), Invoices: []accounting.Receipt{r},
-			Text: fmt.Sprintf("the %s bears a reference like ours, and nothing is known of it", strings.TrimSpace(string(r.Status)+" "+r.Date.String())),
+			Text: "it bears a reference like ours, and nothing is known of it",
 		})
 	}
 	return nil

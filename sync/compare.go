@@ -3,7 +3,6 @@ package sync
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -125,10 +124,10 @@ func (a *auditor) neverHad(x *audited) (unknown []string, err error) {
 func (a *auditor) document(x *audited, s sighting) (there bool) {
 	was := s.document.Receipt
 	if len(s.others) > 0 {
-		x.find(BilledTwice, s.live(), "%d live invoices bear the reference %s, and %s is the one that is recorded", len(s.live()), was.Reference, invoiceName(was))
+		x.find(BilledTwice, s.live(), "%d live invoices bear the reference %s; %s", len(s.live()), was.Reference, map[bool]string{true: "the first of them is recorded", false: "none of them is the one that was recorded"}[s.stands()])
 	}
 	switch {
-	case s.here != nil && s.here.Status != accounting.Void:
+	case s.stands():
 		if s.here.Reference != was.Reference {
 			x.find(Differs, s.live(), "invoice %s bears the reference %q now: it would not be found again by ours", invoiceName(was), s.here.Reference)
 		}
@@ -188,13 +187,13 @@ const byHand = 7
 // lookalikes finds invoices that are not ours and bill the same as one of a group's.
 func (a *auditor) lookalikes(x *audited) {
 	for _, s := range x.seen {
-		if s.here == nil || s.here.Status == accounting.Void {
+		if !s.stands() {
 			continue
 		}
 		for _, r := range a.alike(*s.here, x.sit.Group.Period) {
 			booked := x.common.Booked
 			x.common.Booked.Decimal = booked.Decimal.Add(r.Net)
-			x.find(LooksAlike, []accounting.Receipt{*s.here, r}, "%s is for the same customer, days and total as %s", strings.TrimSpace("invoice "+invoiceName(r)), invoiceName(*s.here))
+			x.find(LooksAlike, []accounting.Receipt{*s.here, r}, "invoice %s is for the same customer, days and total as %s", invoiceName(r), invoiceName(*s.here))
 			x.common.Booked = booked
 		}
 	}

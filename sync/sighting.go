@@ -18,9 +18,12 @@ type sighting struct {
 	others   []accounting.Receipt // live ones that bear the same reference
 }
 
-// live returns the invoices that a client may pay.
+// stands reports whether the recorded invoice is there, and not void.
+func (s sighting) stands() bool { return s.here != nil && s.here.Status != accounting.Void }
+
+// live returns the invoices that a client may pay, the recorded one first.
 func (s sighting) live() (all []accounting.Receipt) {
-	if s.here != nil && s.here.Status != accounting.Void {
+	if s.stands() {
 		all = append(all, *s.here)
 	}
 	return append(all, s.others...)

@@ -130,6 +130,7 @@ func TestCommandsAreTheSameWithADaemonAndWithout(t *testing.T) {
 	commands := [][]string{
 		{"status"}, {"status", "--json"},
 		{"plan"}, {"plan", "--json", "--exit-code"}, {"plan", "--sync", "nobody"},
+		{"audit", "--from", "2026-11-02", "--to", "2026-11-22"}, {"audit", "--from", "2026-11-02", "--to", "2026-11-22", "--csv"}, {"audit"},
 		{"--once"}, {"--once", "--json"}, {"--once", "--sync", "nobody"},
 		{"review", "list"}, {"review", "list", "--json"}, {"review", "show", ref}, {"review", "show", "nothing"},
 		{"review", "hold", ref}, {"review", "hold", ref, "--until", "2099-01-01", "--as", "bo"},

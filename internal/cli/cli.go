@@ -92,7 +92,7 @@ func (a *app) root() *cobra.Command {
 	cmd.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "log what is done, not only what needs attention")
 	cmd.SetVersionTemplate("tidemark {{.Version}}\n")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v; see tidemark --help", err) })
-	cmd.AddCommand(a.checkCommand(), a.planCommand(), a.statusCommand(), a.explainCommand(), a.reviewCommand(), a.stateCommand(), a.connectCommand(), a.customersCommand(),
+	cmd.AddCommand(a.checkCommand(), a.planCommand(), a.auditCommand(), a.statusCommand(), a.explainCommand(), a.reviewCommand(), a.stateCommand(), a.connectCommand(), a.customersCommand(),
 		a.pauseCommand(), a.resumeCommand(), a.reloadCommand())
 	return cmd
 }

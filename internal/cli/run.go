@@ -37,7 +37,7 @@ func (a *app) runRoot(cmd *cobra.Command, r runFlags) error {
 	case r.once && r.backfill:
 		return usage("--once and --backfill are two things: choose one")
 	case r.backfill:
-		days, err := r.days()
+		days, err := daysOf("--backfill", r.from, r.to)
 		if err != nil {
 			return err
 		}
@@ -52,12 +52,13 @@ func (a *app) runRoot(cmd *cobra.Command, r runFlags) error {
 	return a.runDaemon(cmd.Context())
 }
 
-func (r runFlags) days() (days civil.Period, err error) {
-	if r.from == "" || r.to == "" {
-		return days, usage("--backfill needs --from and --to, such as --from 2026-11-02 --to 2026-11-29")
+// daysOf reads the range that a command needs.
+func daysOf(command, from, to string) (days civil.Period, err error) {
+	if from == "" || to == "" {
+		return days, usage("%s needs --from and --to, such as --from 2026-11-02 --to 2026-11-29", command)
 	}
-	first, err1 := civil.Parse(r.from)
-	last, err2 := civil.Parse(r.to)
+	first, err1 := civil.Parse(from)
+	last, err2 := civil.Parse(to)
 	if err := errors.Join(err1, err2); err != nil {
 		return days, usage("%v", err)
 	}

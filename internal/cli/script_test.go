@@ -12,10 +12,15 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"tidemark/state"
 )
 
 // TestMain lets the test binary be the program, for the scripts and for the probe of a state file.
 func TestMain(m *testing.M) {
+	if handled, code := state.Probe(os.Args[1:]); handled {
+		os.Exit(code) // of a state that a test itself has opened
+	}
 	testscript.Main(m, map[string]func(){
 		"tidemark": func() { os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
@@ -43,6 +48,7 @@ func TestScripts(t *testing.T) {
 			"code":    code,
 			"killed":  killed,
 			"replace": replace,
+			"append":  appendTo,
 			"expire":  expire,
 			"await":   await,
 			"send":    send,
@@ -118,6 +124,14 @@ func replace(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(path, []byte(out), 0o600))
 	then := time.Now().Add(-time.Minute)
 	ts.Check(os.Chtimes(path, then, then))
+}
+
+// append FILE OTHER writes another file behind what a file holds.
+func appendTo(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: append FILE OTHER")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile(args[0])+ts.ReadFile(args[1])), 0o600))
 }
 
 // expire waits until keys that live one second have lived.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -79,14 +78,21 @@ func (j *Journal) owed(p parsed) bool {
 
 // owing returns the customer who alone has the account of the first posting; empty where none has.
 func (j *Journal) owing(p parsed) string {
+	if len(p.postings) == 0 {
+		return ""
+	}
+	account := p.postings[0].account
 	var ids []string
 	for id, c := range j.customers {
-		if len(p.postings) > 0 && c.Receivable == p.postings[0].account {
+		if c.Receivable == account {
 			ids = append(ids, id)
 		}
 	}
-	if slices.Sort(ids); len(ids) == 1 {
-		return ids[0]
+	if id, below := strings.CutPrefix(account, j.accounts.Receivable+":"); below && j.of(id).Receivable == account {
+		ids = append(ids, id)
 	}
-	return ""
+	if len(ids) != 1 {
+		return ""
+	}
+	return ids[0]
 }

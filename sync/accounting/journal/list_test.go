@@ -60,6 +60,25 @@ func TestListYieldsInvoicesOfTheDaysWhoeverWroteThem(t *testing.T) {
 	}
 }
 
+// TestListTellsACustomerByItsAccount: who writes an invoice by hand writes no tags.
+func TestListTellsACustomerByItsAccount(t *testing.T) {
+	j, path := fresh(t)
+	create(t, j, invoice("ts-1"))
+	put(t, path, content(t, path)+`
+2026-11-03 * By hand
+    assets:receivable:acme   90.00 EUR
+    income:consulting       -90.00 EUR
+
+2026-11-04 * Somebody
+    assets:receivable   90.00 EUR
+    income:consulting  -90.00 EUR
+`)
+	all := listed(t, j)
+	if len(all) != 3 || all[1].Customer != "acme" || all[2].Customer != "" {
+		t.Errorf("List = %+v, want what acme owes, and what nobody is named for", all)
+	}
+}
+
 func TestListOfBooksThatAreGoneIsAnError(t *testing.T) {
 	j, path := fresh(t)
 	if all := listed(t, j); len(all) != 0 {
