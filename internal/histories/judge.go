@@ -81,6 +81,32 @@ func (h *history) judgeRest() {
 			h.Errorf("%s bills %d s of entry %s, the tracker says %+v, and nobody was asked", d.Reference, all[0].Seconds, note, e)
 		}
 	}
+	h.judgeAudit(asked)
+}
+
+// judgeAudit holds that an audit of a world at rest finds nothing about which nobody was asked, and that it finds a
+// second invoice, whatever else there is.
+func (h *history) judgeAudit(asked periods) {
+	days := civil.Period{First: start, Last: civil.DateOf(time.Now())}
+	audit, err := h.engine.Audit(h.Context(), time.Now(), days)
+	if err != nil {
+		h.Errorf("audit: %v", err)
+	}
+	for _, f := range audit.Findings {
+		if f.Review == "" && !asked.covers(f.Period) {
+			h.Errorf("the audit finds what nobody was asked about: %+v", f)
+		}
+	}
+	if len(h.books.docs) == 0 {
+		return
+	}
+	again := *h.books.docs[h.rnd.IntN(len(h.books.docs))]
+	again.receipt.ID = "again"
+	h.books.docs = append(h.books.docs, &again)
+	audit, err = h.engine.Audit(h.Context(), time.Now(), days)
+	if err != nil || audit.Count(sync.BilledTwice) != 1 {
+		h.Errorf("the audit finds %d duplicates, %v, want the one that was made: %+v", audit.Count(sync.BilledTwice), err, audit.Findings)
+	}
 }
 
 func (h *history) documentOf(note string) accounting.Invoice {

@@ -9,7 +9,9 @@ import (
 
 	"tidemark/internal/remote/remotetest"
 	"tidemark/state"
+	"tidemark/sync"
 	"tidemark/sync/accounting/accountingtest"
+	"tidemark/sync/tracker/trackertest"
 )
 
 // Lost holds what an accounting system and the engine promise together: forty invoices are made once each,
@@ -51,6 +53,32 @@ func sick(a *agency) {
 	items, err := a.store.Items("")
 	if err != nil || len(items) > 0 {
 		a.Errorf("%d items, %v; want none: %+v", len(items), err, items)
+	}
+	a.audited()
+}
+
+// audited holds that an audit finds nothing off, and a second invoice that somebody makes.
+func (a *agency) audited() {
+	a.Helper()
+	audit := func() sync.Audit {
+		got, err := a.engine.Audit(a.Context(), time.Now(), trackertest.Week(start))
+		if err != nil {
+			a.Fatalf("audit: %v", err)
+		}
+		return got
+	}
+	got := audit()
+	if len(got.Findings)+len(got.Waiting)+len(got.Notes) > 0 || got.Booked.Count != many || !got.Booked.Net["EUR"].Equal(got.Approved.Net["EUR"]) {
+		a.Errorf("audit = %+v, want nothing off, and all %d invoices in the books", got, many)
+	}
+	unlock := a.books.Lock()
+	again := *a.books.Documents[a.pick(len(a.books.Documents))]
+	again.ID = "7777777"
+	a.books.Documents = append(a.books.Documents, &again)
+	unlock()
+	time.Sleep(a.system.Traits().SearchLag)
+	if got := audit(); len(got.Findings) != 1 || got.Findings[0].Kind != sync.BilledTwice || len(got.Findings[0].Invoices) != 2 {
+		a.Errorf("findings = %+v, want the invoice that was made twice", got.Findings)
 	}
 }
 
