@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"tidemark/sync/civil"
 )
 
 const (
@@ -32,7 +34,8 @@ type office struct {
 	base, database string
 	way            *httptest.Server
 
-	said string // by the last pass
+	said string       // by the last pass
+	days civil.Period // of the weeks that are billed
 
 	mu   sync.Mutex
 	rnd  *rand.Rand
@@ -155,17 +158,17 @@ func (o *office) bills() map[string]int {
 // set writes a config that bills many weeks to Tryton, and returns where it is.
 func (o *office) set() (config string) {
 	o.Helper()
-	folder := o.TempDir()
+	folder, week := o.TempDir(), o.freeWeek()
 	var weeks strings.Builder
 	weeks.WriteString("id,version,state,first,last,member,client,project,date,hours,billable,rate,currency,entry\n")
 	for i := range manyWeeks {
-		fmt.Fprintf(&weeks, "w%d,1,approved,2026-11-02,2026-11-08,Ingrid Solheim,Acme,Project %d,2026-11-02,7.5,Yes,95.00,EUR,e%d\n", i, i, i)
+		fmt.Fprintf(&weeks, "w%d,1,approved,%s,%s,Ingrid Solheim,Acme,Project %d,%s,7.5,Yes,95.00,EUR,e%d\n", i, week.First, week.Last, i, week.First, i)
 	}
 	text := fmt.Sprintf(`state: tidemark.db
 syncs:
   agency:
     schedule: "@hourly"
-    start: 2026-11-02
+    start: %s
     tracker: {kind: folder, account: "killed-%d", path: exports, quiet: 0s}
     accounting:
       kind: tryton
@@ -183,7 +186,7 @@ syncs:
       settle_after: 2s # the server is near and idle
       requests_per_second: 500
     invoice: {per: project, settle: 0s, customers: [{client: Acme, customer: %q}]}
-`, time.Now().UnixNano(), o.way.URL, o.database, o.Get("user"), o.Get("company"), o.Get("journal"), o.Get("receivable"), o.Get("revenue"), o.Get("unit"), o.Get("EUR"), o.Get("customer"))
+`, week.First, time.Now().UnixNano(), o.way.URL, o.database, o.Get("user"), o.Get("company"), o.Get("journal"), o.Get("receivable"), o.Get("revenue"), o.Get("unit"), o.Get("EUR"), o.Get("customer"))
 	if err := os.Mkdir(filepath.Join(folder, "exports"), 0o700); err != nil {
 		o.Fatal(err)
 	}
@@ -298,4 +301,5 @@ func TestRealInvoicesAreMadeOnceHoweverOftenTheProgramDies(t *testing.T) {
 		t.Errorf("killed %d times, %d requests or answers lost: too few to show anything", kills, lost)
 	}
 	t.Logf("killed %d times, %d requests or answers lost", kills, lost)
+	o.audited(binary, config)
 }
