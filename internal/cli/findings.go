@@ -50,7 +50,7 @@ func (a *app) showAudit(r sync.Audit) {
 	for _, n := range r.Notes {
 		fmt.Fprintf(a.out, "  note: %s\n", clean(n))
 	}
-	if i := slices.IndexFunc(r.Findings, func(f sync.Finding) bool { return f.Approved.Valid }); i >= 0 {
+	if i := slices.IndexFunc(r.Findings, func(f sync.Finding) bool { return f.Recorded.Valid }); i >= 0 {
 		fmt.Fprintf(a.out, "\n  The story of one: tidemark explain %s\n", r.Findings[i].Reference)
 	}
 }
@@ -65,6 +65,9 @@ func auditHeadline(r sync.Audit) string {
 			}
 		}
 		return many(len(r.Findings), "finding") + ": " + strings.Join(parts, ", ")
+	}
+	if r.Weeks+r.Recorded.Count+r.Booked.Count == 0 {
+		return "nothing to compare: the tracker has no week, and the books no invoice of ours"
 	}
 	compared := fmt.Sprintf("%s at the tracker and %s", many(r.Weeks, "week"), many(r.Booked.Count, "invoice"))
 	if len(r.Decided) > 0 {
