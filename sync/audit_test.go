@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -446,21 +447,19 @@ func (s *scene) parked(mend func(*state.Standing)) {
 // busyBooks let a pass run while an audit looks invoices up.
 type busyBooks struct {
 	*peerBooks
+	once      sync.Once
 	meanwhile func()
 }
 
 func (b *busyBooks) Find(ctx context.Context, reference string) ([]accounting.Receipt, error) {
-	if run := b.meanwhile; run != nil {
-		b.meanwhile = nil
-		run()
-	}
+	b.once.Do(b.meanwhile)
 	return b.peerBooks.Find(ctx, reference)
 }
 
 func TestAuditDoesNotMindAPassMeanwhile(t *testing.T) {
 	s, _ := billedWeek(t)
 	s.tracker.put(week("w2", ofProject(entry("c", 4), "p2")))
-	auditor := New(s.store, s.tracker, &busyBooks{s.books, func() { s.pass() }}, s.rules, func() time.Time { return s.now }, s.engine.log, nil)
+	auditor := New(s.store, s.tracker, &busyBooks{peerBooks: s.books, meanwhile: func() { s.pass() }}, s.rules, func() time.Time { return s.now }, s.engine.log, nil)
 	a, err := auditor.Audit(context.Background(), s.now, civil.Period{First: monday, Last: monday.AddDays(6)})
 	s.must(err)
 	s.wantFound(a)

@@ -64,7 +64,7 @@ func newBilled(t *testing.T) *billed {
 
 // rewrite changes a file as a person does with an editor.
 func (b *billed) rewrite(name string, change func(text string) string) {
-	b.desk.Helper()
+	b.Helper()
 	path := filepath.Join(b.folder, name)
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -82,7 +82,7 @@ const books = "var/books.journal"
 
 // invoice returns the transaction of the books with a title.
 func (b *billed) invoice(title string) (block string) {
-	b.desk.Helper()
+	b.Helper()
 	text, err := os.ReadFile(filepath.Join(b.folder, books))
 	if err != nil {
 		b.Fatal(err)
@@ -98,7 +98,7 @@ func (b *billed) invoice(title string) (block string) {
 
 // edit changes the transaction with a title.
 func (b *billed) edit(title string, change func(block string) string) {
-	b.desk.Helper()
+	b.Helper()
 	old := b.invoice(title)
 	b.rewrite(books, func(text string) string { return strings.Replace(text+"\n", old, change(old), 1) })
 }
