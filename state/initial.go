@@ -110,11 +110,7 @@ func initialise(path string, o Options, now time.Time, rebuild []Channel) (moved
 
 // moveAside gives the file at path, if there is one, a name that no other file has.
 func moveAside(path string, now time.Time, moved []string) ([]string, error) {
-	stem := path + "." + now.UTC().Format("20060102T150405Z")
-	aside := stem + ".old"
-	for n := 2; exists(aside); n++ {
-		aside = fmt.Sprintf("%s-%d.old", stem, n)
-	}
+	aside := asideOf(path, now)
 	switch err := os.Rename(path, aside); {
 	case err == nil:
 		return append(moved, aside), syncFolder(path)
@@ -123,6 +119,16 @@ func moveAside(path string, now time.Time, moved []string) ([]string, error) {
 	default:
 		return moved, fmt.Errorf("state file: %w", err)
 	}
+}
+
+// asideOf returns a name beside path that no file has.
+func asideOf(path string, now time.Time) string {
+	stem := path + "." + now.UTC().Format("20060102T150405Z")
+	aside := stem + ".old"
+	for n := 2; exists(aside); n++ {
+		aside = fmt.Sprintf("%s-%d.old", stem, n)
+	}
+	return aside
 }
 
 func exists(path string) bool {

@@ -46,6 +46,7 @@ func TestASecondProcessIsRefusedAndToldWho(t *testing.T) {
 		"Open":    func() error { _, err := Open(path, Options{}); return err },
 		"Check":   func() error { _, err := Check(path); return err },
 		"Init":    func() error { _, err := Init(path, time.Unix(0, 0), nil); return err },
+		"Restore": func() error { _, err := Restore(path, path+".copy", time.Unix(0, 0)); return err },
 		"Compact": func() error { _, _, err := Compact(path); return err },
 	}
 	t.Run("each", func(t *testing.T) {

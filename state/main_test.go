@@ -25,6 +25,7 @@ func parts() map[string]func(path string) error {
 		"init":     initAnew,
 		"stranger": openAsStranger,
 		"fill":     fillUp,
+		"restore":  restoreCopy,
 	}
 }
 
@@ -56,6 +57,12 @@ func hold(path string) error {
 // initAnew begins a new state that is in a rebuild.
 func initAnew(path string) error {
 	_, err := initialise(path, Options{Faults: fault.FromEnvironment()}, time.Unix(0, 0), []Channel{{Tracker: "t", Account: "b", Prefix: "ts-"}})
+	return err
+}
+
+// restoreCopy puts the copy beside a state in its place.
+func restoreCopy(path string) error {
+	_, err := restore(path, path+".copy", Options{Faults: fault.FromEnvironment()}, time.Unix(0, 0))
 	return err
 }
 

@@ -120,7 +120,7 @@ func (s *Store) marker() (m marker, err error) {
 	return m, err
 }
 
-// rebuildAll puts every channel that the file knows into a rebuild.
+// rebuildAll puts every channel that the file knows into a rebuild, and believes no release and no attempt.
 func (s *Store) rebuildAll() error {
 	return s.update(func(tx *bbolt.Tx) error {
 		for _, key := range keysWith(tx, bucketChannel, nil) {
@@ -133,6 +133,6 @@ func (s *Store) rebuildAll() error {
 				return err
 			}
 		}
-		return nil
+		return errors.Join(forgetReleases(tx), doubtKeys(tx))
 	})
 }

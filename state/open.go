@@ -33,7 +33,7 @@ var (
 )
 
 // wayOut is what an admin can do about a file that cannot be used.
-const wayOut = "put a backup in its place, or run `tidemark state rebuild`, which adopts what stands in the accounting system and creates nothing"
+const wayOut = "put a backup back with `tidemark state restore FILE`, or run `tidemark state rebuild`, which adopts what stands in the accounting system and creates nothing"
 
 // most is the largest size that the file may grow to: a brake, far above what is needed.
 const most = 8 << 30

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -15,9 +16,9 @@ import (
 
 func (a *app) stateCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "state", Short: "Take care of the state file", Args: noSuchCommand, RunE: func(*cobra.Command, []string) error {
-		return usage("state needs a command: check, backup, compact, rebuild or init")
+		return usage("state needs a command: check, backup, restore, compact, rebuild or init")
 	}}
-	cmd.AddCommand(a.stateCheck(), a.stateBackup(), a.stateCompact(), a.stateRebuild(), a.stateInit())
+	cmd.AddCommand(a.stateCheck(), a.stateBackup(), a.stateRestore(), a.stateCompact(), a.stateRebuild(), a.stateInit())
 	return cmd
 }
 
@@ -38,10 +39,13 @@ func (a *app) stateCheck() *cobra.Command {
 }
 
 // look looks at the state: at the open one of a daemon while passes go on, and at the closed file otherwise, since one
-// that is damaged does not open.
+// that is damaged does not open. A daemon whose state is damaged ends.
 func (a *app) look() (r state.Report, err error) {
 	if a.home != nil {
 		err = a.inState(func(s *session) error { r, err = s.store.Check(); return err })
+		if errors.Is(r.Err(), state.ErrDamaged) {
+			a.home.stop(ending(r.Err()))
+		}
 		return r, err
 	}
 	w, err := a.load()
@@ -97,6 +101,49 @@ func (a *app) stateBackup() *cobra.Command {
 	})
 }
 
+func (a *app) stateRestore() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "restore FILE", Short: "Put a backup in the place of the state", Args: exactly(1, "the name of the copy"),
+		Long: "Put a copy of the state, such as a backup, in its place. The copy is checked first and stays where it is; what\n" +
+			"was there before is kept under another name. What was billed since the copy was made stands in the accounting\n" +
+			"system: the next pass looks everything up, adopts what it finds and creates nothing. What persons decided\n" +
+			"since then is not known any more.",
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
+	return a.here(cmd, func(_ context.Context, args []string) error {
+		if !yes {
+			return usage("state restore forgets what was decided since the copy was made: say --yes")
+		}
+		backup, err := a.file(args[0])
+		if err != nil {
+			return err
+		}
+		return a.whileClosed(func(w *work) error { return a.restore(string(w.config.State), backup) })
+	})
+}
+
+func (a *app) restore(path, backup string) error {
+	r, err := state.Restore(path, backup, a.now())
+	a.sayMoved(r.Moved)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s: restored from %s\n", path, backup)
+	fmt.Fprintf(a.out, "  The last pass that it knows of ended: %s\n", when(r.Last, time.UTC))
+	fmt.Fprintln(a.out, "  The next pass looks everything up in the accounting system: it adopts what it finds, and creates nothing.")
+	fmt.Fprintln(a.out, "  What it does not find waits for a person: `tidemark review list`. Pauses, and what was settled, skipped or held")
+	fmt.Fprintln(a.out, "  since then, have to be said again.")
+	return nil
+}
+
+// sayMoved says where files are that were in the way.
+func (a *app) sayMoved(moved []string) {
+	for _, old := range moved {
+		fmt.Fprintf(a.err, "moved aside: %s\n", old)
+	}
+}
+
 func (a *app) stateCompact() *cobra.Command {
 	cmd := &cobra.Command{Use: "compact", Short: "Give the free pages of the file back to the disk", Args: exactly(0, "no arguments")}
 	return a.here(cmd, func(context.Context, []string) error {
@@ -135,13 +182,8 @@ func (w *work) channels() []state.Channel {
 // begin makes a new state, and says where the old one is.
 func (a *app) begin(w *work, rebuild []state.Channel) error {
 	moved, err := state.Init(string(w.config.State), a.now(), rebuild)
-	if err != nil {
-		return err
-	}
-	for _, old := range moved {
-		fmt.Fprintf(a.err, "moved aside: %s\n", old)
-	}
-	return nil
+	a.sayMoved(moved)
+	return err
 }
 
 func (a *app) stateInit() *cobra.Command {
