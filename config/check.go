@@ -79,6 +79,9 @@ func CheckPaths(c *Config, paths func(Sync) []string) error {
 	for _, extra := range []string{".lock", ".id", ".new"} {
 		taken[real(string(c.State)+extra)] = "a file beside the state"
 	}
+	if c.Backup.Schedule.String() != "" {
+		taken[real(string(c.Backup.Folder))] = "the backups"
+	}
 	faults := &Faults{}
 	for _, s := range c.Syncs {
 		mine := map[string]bool{}

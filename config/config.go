@@ -18,6 +18,7 @@ type Config struct {
 	Socket Path     `yaml:"socket" jsonschema_description:"Where the daemon answers the other commands, and shows its health; at most 107 bytes. Default: the state file with .sock added."`
 	Keys   Keys     `yaml:"keys" jsonschema_description:"How long keys live."`
 	Sweep  Schedule `yaml:"sweep" jsonschema_description:"When keys that have lived are deleted, in UTC. Default 17 * * * *."`
+	Backup Backup   `yaml:"backup" jsonschema_description:"Copies of the state that the daemon makes by itself."`
 	Audit  Audit    `yaml:"audit" jsonschema_description:"Comparing both ends and the state by itself."`
 	Log    Log      `yaml:"log" jsonschema_description:"What is logged, and how."`
 	Syncs  []Sync   `yaml:"-"`
@@ -33,6 +34,13 @@ type Keys struct {
 
 // TTL returns how long a key lives.
 func (k Keys) TTL() time.Duration { return time.Duration(k.ResendWindow) + time.Duration(k.Margin) }
+
+// Backup says when the daemon copies the state, and where to.
+type Backup struct {
+	Schedule Schedule `yaml:"schedule" jsonschema_description:"When a copy of the state is made, in UTC, such as 5 3 * * *. Without it only tidemark state backup makes one."`
+	Keep     int      `yaml:"keep" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"How many copies are kept. Default 14."`
+	Folder   Path     `yaml:"folder" jsonschema_description:"Where the copies are. Default: backups, beside the state."`
+}
 
 // Audit says when both ends and the state are compared.
 type Audit struct {
@@ -117,7 +125,7 @@ func defaults() Config {
 	if err != nil {
 		panic(err) // a constant
 	}
-	return Config{Keys: Keys{48 * hour, 24 * hour}, Sweep: sweep, Log: Log{"info", "auto"}}
+	return Config{Keys: Keys{48 * hour, 24 * hour}, Sweep: sweep, Backup: Backup{Keep: 14}, Log: Log{"info", "auto"}}
 }
 
 func defaultSync(name string) Sync {

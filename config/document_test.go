@@ -15,14 +15,14 @@ func TestEverySettingIsInTheManual(t *testing.T) {
 	}
 	text := string(page)
 	for _, of := range []reflect.Type{
-		reflect.TypeFor[Config](), reflect.TypeFor[Keys](), reflect.TypeFor[Audit](), reflect.TypeFor[Log](), reflect.TypeFor[Sync](),
+		reflect.TypeFor[Config](), reflect.TypeFor[Keys](), reflect.TypeFor[Backup](), reflect.TypeFor[Audit](), reflect.TypeFor[Log](), reflect.TypeFor[Sync](),
 		reflect.TypeFor[Invoice](), reflect.TypeFor[Customer](), reflect.TypeFor[Rate](), reflect.TypeFor[Ignore](),
 	} {
 		for _, name := range namesOf(of) {
 			section := strings.ToLower(of.Name()) + "."
 			switch {
 			case strings.Contains(text, "`"+name+"`"), strings.Contains(text, "`"+section+name+"`"):
-			case name == "keys" || name == "log" || name == "audit" || name == "ignore":
+			case name == "keys" || name == "log" || name == "audit" || name == "backup" || name == "ignore":
 				if !strings.Contains(text, "`"+name+".") {
 					t.Errorf("%s is not in docs/configuration.md", name)
 				}

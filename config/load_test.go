@@ -73,6 +73,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 const everything = `state: /var/lib/tidemark/tidemark.db
 keys: {resend_window: 72h, margin: 1d}
 sweep: "@hourly"
+backup: {schedule: "5 3 * * *", keep: 3, folder: /srv/copies}
 audit: {schedule: "0 6 1 * *"}
 log: {level: debug, format: json}
 syncs:
@@ -120,6 +121,9 @@ func TestLoadReadsEverySetting(t *testing.T) {
 	}
 	if c.Sweep.String() != "@hourly" || c.Audit.Schedule.String() != "0 6 1 * *" {
 		t.Errorf("Sweep, Audit = %s, %s", c.Sweep, c.Audit.Schedule)
+	}
+	if c.Backup.Schedule.String() != "5 3 * * *" || c.Backup.Keep != 3 || c.Backup.Folder != "/srv/copies" {
+		t.Errorf("Backup = %+v", c.Backup)
 	}
 	if names := []string{c.Syncs[0].Name, c.Syncs[1].Name}; !slices.Equal(names, []string{"zulu", "alpha"}) {
 		t.Errorf("syncs = %v, want those of the file in its order", names)

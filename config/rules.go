@@ -1,6 +1,7 @@
 package config
 
 import (
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ type top struct {
 	Socket Path      `yaml:"socket"`
 	Keys   Keys      `yaml:"keys"`
 	Sweep  Schedule  `yaml:"sweep"`
+	Backup Backup    `yaml:"backup"`
 	Audit  Audit     `yaml:"audit"`
 	Log    Log       `yaml:"log"`
 	Syncs  yaml.Node `yaml:"syncs"`
@@ -25,18 +27,20 @@ type top struct {
 // config decodes the whole file.
 func (d *decoding) config(root *yaml.Node) *Config {
 	c := defaults()
-	t := top{Keys: c.Keys, Sweep: c.Sweep, Log: c.Log}
+	t := top{Keys: c.Keys, Sweep: c.Sweep, Backup: c.Backup, Log: c.Log}
 	d.strict(root, &t)
 	if root.Kind != yaml.MappingNode {
 		return &c
 	}
 	c.State, c.Socket, c.Keys, c.Sweep, c.Audit, c.Log = t.State, socketOf(t.State, t.Socket), t.Keys, t.Sweep, t.Audit, t.Log
+	c.Backup = t.Backup.beside(c.State)
 	d.need(root, "state", "the path of the state file, such as /var/lib/tidemark/tidemark.db")
 	if c.source = d.source; c.State != "" && real(string(c.State)) == real(d.path()) {
 		d.addAt(root, "state", "state is this config itself: name another file, such as /var/lib/tidemark/tidemark.db")
 	}
 	d.checkSocket(root, c)
 	d.checkLog(root, c.Log)
+	d.checkBackup(root, c.Backup)
 	if n, there := child(root, "audit"); there && followed(n).Kind == yaml.MappingNode {
 		d.need(n, "schedule", `when the month before is compared, such as "0 6 1 * *"`)
 	}
@@ -53,6 +57,23 @@ func socketOf(state, socket Path) Path {
 		return state + ".sock"
 	}
 	return socket
+}
+
+// beside returns where copies of a state go that are to be beside it.
+func (b Backup) beside(state Path) Backup {
+	if b.Folder == "" && state != "" {
+		b.Folder = Path(filepath.Join(filepath.Dir(string(state)), "backups"))
+	}
+	return b
+}
+
+func (d *decoding) checkBackup(root *yaml.Node, b Backup) {
+	n, there := child(root, "backup")
+	if !there || followed(n).Kind != yaml.MappingNode {
+		return
+	}
+	d.need(n, "schedule", `when a copy of the state is made, such as "5 3 * * *"`)
+	d.within(n, "keep", b.Keep, 1, 1000)
 }
 
 func (d *decoding) checkSocket(root *yaml.Node, c Config) {

@@ -39,6 +39,8 @@ func TestRulesOfASync(t *testing.T) {
 		{"corrections", smallest + "    corrections: revew\n", `did you mean "review"?`},
 		{"late", smallest + "    late: second\n", "known are review, second-invoice"},
 		{"an audit that never comes", smallest + "audit: {}\n", "schedule is missing: when the month before is compared"},
+		{"a backup that never comes", smallest + "backup: {keep: 3}\n", "schedule is missing: when a copy of the state is made"},
+		{"a backup that is not kept", smallest + "backup: {schedule: '@daily', keep: 0}\n", "keep is 0: it must be 1 to 1000"},
 		{"log level", smallest + "log: {level: loud}\n", `unknown level "loud"`},
 		{"log format", smallest + "log: {format: jsn}\n", `did you mean "json"?`},
 	}

@@ -18,12 +18,14 @@ func (s *Store) Backup(path string) error {
 	if err := s.copyTo(fresh); err != nil {
 		return errors.Join(fmt.Errorf("backup: %w", err), removeIfThere(fresh))
 	}
+	s.faults.Hit("backup-copied")
 	if err := os.Rename(fresh, path); err != nil {
 		return errors.Join(fmt.Errorf("backup: %w", err), removeIfThere(fresh))
 	}
 	if err := syncFolder(path); err != nil {
 		return err
 	}
+	s.faults.Hit("backup-named")
 	now, err := s.marker()
 	if err != nil {
 		return err

@@ -26,6 +26,7 @@ func parts() map[string]func(path string) error {
 		"stranger": openAsStranger,
 		"fill":     fillUp,
 		"restore":  restoreCopy,
+		"rotate":   rotate,
 	}
 }
 
@@ -64,6 +65,16 @@ func initAnew(path string) error {
 func restoreCopy(path string) error {
 	_, err := restore(path, path+".copy", Options{Faults: fault.FromEnvironment()}, time.Unix(0, 0))
 	return err
+}
+
+// rotate makes a scheduled backup of a state, and keeps two.
+func rotate(path string) error {
+	s, err := Open(path, Options{NoProbe: true, Faults: fault.FromEnvironment()})
+	if err != nil {
+		return err
+	}
+	_, err = s.Rotate(path+".backups", 2, time.Unix(0, 0).AddDate(60, 0, 0))
+	return errors.Join(err, s.Close())
 }
 
 // openAsStranger opens a state as a user to whom nothing belongs, where this one is the superuser.

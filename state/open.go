@@ -148,7 +148,7 @@ func openFile(path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{db: db, path: path, notes: placed(path).notes(path)}
+	s := &Store{db: db, path: path, notes: placed(path).notes(path), faults: o.Faults}
 	if err := s.view(checkSchema); err != nil {
 		return nil, errors.Join(withWayOut(path, err), db.Close())
 	}

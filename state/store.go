@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 
 	"go.etcd.io/bbolt"
+
+	"tidemark/internal/fault"
 )
 
 // ErrCommit means that a commit failed and that its outcome is unknown. Posting must stop, and the
@@ -28,6 +30,7 @@ type Store struct {
 	lock    *lock
 	commits atomic.Int64
 	locks   locks
+	faults  *fault.Points
 
 	mu     sync.Mutex
 	failed error

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -119,7 +120,7 @@ func (a *app) jobs(h *home, first *work) func(context.Context) ([]daemon.Job, er
 	return func(context.Context) ([]daemon.Job, error) {
 		w := next
 		if next = nil; w != nil {
-			return append(jobsOf(h, w), a.auditJobs(h, w)...), nil
+			return slices.Concat(jobsOf(h, w), backupJobs(h, w), a.auditJobs(h, w)), nil
 		}
 		w, err := a.load()
 		if err != nil {
@@ -137,7 +138,7 @@ func (a *app) jobs(h *home, first *work) func(context.Context) ([]daemon.Job, er
 			return nil, fmt.Errorf("socket: %s is in use, and %s is wanted now: restart to change it", s.config.Socket, w.config.Socket)
 		}
 		h.take(w.over(s.store, a.now, *a.log))
-		return append(jobsOf(h, w), a.auditJobs(h, w)...), nil
+		return slices.Concat(jobsOf(h, w), backupJobs(h, w), a.auditJobs(h, w)), nil
 	}
 }
 
