@@ -29,6 +29,7 @@ type Call struct {
 	Folder  string   `json:"folder,omitempty"`  // to which the names of files are relative; empty: the daemon's own
 	OutTerm bool     `json:"outTerm,omitempty"` // the standard output is a terminal
 	ErrTerm bool     `json:"errTerm,omitempty"` // the standard error is one
+	NoColor bool     `json:"noColor,omitempty"` // colours are not wanted, even on a terminal
 	User    string   `json:"user,omitempty"`    // who the caller says to be; see [Caller]
 
 	// Caller is who calls, as the daemon has found out. It never comes from the wire.

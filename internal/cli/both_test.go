@@ -53,6 +53,9 @@ func (d desk) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// whoRuns is what a status says of the daemon itself.
+var whoRuns = regexp.MustCompile(`(?m)^daemon .*$|, if a daemon runs|"daemon": (null|\{[^}]*\}),`)
+
 // moments is what differs between two runs of the same commands.
 var moments = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d[:\d.]*(Z| [A-Z]+|[+-]\d\d:\d\d)?|\d{8}T\d{6}Z(-\d)?|\d+ KiB|\d+ bytes`)
 
@@ -69,6 +72,7 @@ func (d desk) transcript(args []string) string {
 	}
 	text := fmt.Sprintf("$ tidemark %s\n%s%s[%d]\n", strings.Join(args, " "), out.String(), errOut.String(), cmd.ProcessState.ExitCode())
 	text = strings.ReplaceAll(text, d.folder, "DIR")
+	text = whoRuns.ReplaceAllString(text, "")
 	return moments.ReplaceAllString(text, "MOMENT")
 }
 

@@ -47,7 +47,7 @@ func (a *app) runDaemon(ctx context.Context) (err error) {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	h := &home{session: s, reload: make(chan func(error)), stop: stop}
+	h := &home{session: s, reload: make(chan func(error)), stop: stop, began: a.now()}
 	defer func() { err = errors.Join(err, h.close()) }()
 	defer hangUp(ctx, h.reload)()
 	log.Info().Str("state", string(first.config.State)).Str("version", version()).Msg("state open")

@@ -25,6 +25,7 @@ type home struct {
 	swap    stdsync.Mutex   // guards session against a reload
 	reload  chan func(error)
 	stop    context.CancelCauseFunc // ends the daemon
+	began   time.Time
 }
 
 // errClosed ends what comes while the daemon is about to end.
@@ -202,7 +203,7 @@ func (a *app) forward(ctx context.Context) (answered bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	call := control.Call{Args: a.args, Folder: folder, OutTerm: isTerminal(a.out), ErrTerm: isTerminal(a.err), User: person()}
+	call := control.Call{Args: a.args, Folder: folder, OutTerm: isTerminal(a.out), ErrTerm: isTerminal(a.err), NoColor: os.Getenv("NO_COLOR") != "", User: person()}
 	code, err := control.Run(ctx, string(socket), call, a.out, a.err)
 	switch {
 	case errors.Is(err, control.ErrNobody):

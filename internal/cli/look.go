@@ -10,7 +10,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"tidemark/daemon"
 	"tidemark/state"
 	"tidemark/sync"
 	"tidemark/sync/civil"
@@ -57,96 +56,6 @@ func (a *app) planAll(ctx context.Context, s *session, days civil.Period) (repor
 		}
 	}
 	return reports, errors.Join(append(errs, a.showReports(reports, "planned"))...)
-}
-
-// status is one row of the status, for programs.
-type statusRow struct {
-	sync.Status
-	Next   time.Time `json:"next"`
-	SignIn string    `json:"signIn,omitempty"` // how long the sign-in of the accounting system lasts
-}
-
-func (a *app) statusCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "status", Short: "Show where each sync stands", Args: exactly(0, "no arguments")}
-	return a.overState(cmd, func(_ context.Context, s *session, _ []string) (err error) {
-		rows := make([]statusRow, len(s.engines))
-		for i, e := range s.engines {
-			c := s.ends[i].sync
-			job := daemon.Job{Schedule: c.Schedule, Location: c.Timezone.Location()}
-			if rows[i].Status, err = e.Status(a.now()); err != nil {
-				return err
-			}
-			rows[i].Next = job.Next(a.now())
-			rows[i].SignIn = a.signIn(s.ends[i])
-		}
-		if a.json {
-			return a.printJSON(rows)
-		}
-		for i, row := range rows {
-			a.showStatus(row, s.ends[i].sync.Timezone.Location())
-		}
-		return nil
-	})
-}
-
-// signIn says how long a sign-in lasts if it is not used any more; empty where nobody signs in.
-func (a *app) signIn(e ends) string {
-	if e.grant == nil {
-		return ""
-	}
-	until, err := e.grant.Ends()
-	switch left := until.Sub(a.now()); {
-	case err != nil:
-		return err.Error() + " " + e.sync.Name
-	case until.IsZero():
-		return "good"
-	case left <= 0:
-		return "has ended: run tidemark connect " + e.sync.Name
-	default:
-		return fmt.Sprintf("ends in %d days unless it is used", int(left.Hours()/24))
-	}
-}
-
-func (a *app) showStatus(s statusRow, zone *time.Location) {
-	fmt.Fprintln(a.out, s.Sync)
-	line := func(label, value string) {
-		if value != "" {
-			fmt.Fprintf(a.out, "  %-11s %s\n", label, value)
-		}
-	}
-	line("last pass", when(s.Last.Ended, zone))
-	line("", clean(s.Last.Summary))
-	if s.Last.Error != "" {
-		line("failed", clean(s.Last.Error))
-		line("last good", when(s.Last.Good, zone))
-	}
-	next := when(s.Next, zone) + ", when the daemon runs"
-	if h := s.Halted; h != nil {
-		next = "none: paused by " + clean(h.Who) + " since " + when(h.At, zone) + because(h.Note)
-	}
-	line("next run", next)
-	line("mode", map[bool]string{true: string(s.Mode)}[s.Mode != "normal"])
-	line("watermark", when(s.Watermark, zone))
-	line("read back", s.Horizon)
-	if !s.Empty.IsZero() {
-		line("too empty", "the tracker has been listing suspiciously little since "+when(s.Empty, zone)+": look whether the token still sees everybody")
-	}
-	if !s.Parked.IsZero() {
-		line("parked", "until "+when(s.Parked, zone)+", as the tracker asked")
-	}
-	if !s.Paused.IsZero() {
-		line("parked", "until "+when(s.Paused, zone)+", as the accounting system asked")
-	}
-	line("due", many(s.Due, "group"))
-	if s.Unread > 0 {
-		line("unread", many(s.Unread, "record"))
-	}
-	line("sign-in", clean(s.SignIn))
-	review := "nothing"
-	if s.Review > 0 {
-		review = many(s.Review, "item") + ", the oldest since " + when(s.Oldest, zone)
-	}
-	line("review", review)
 }
 
 func (a *app) explainCommand() *cobra.Command {

@@ -249,17 +249,20 @@ func (o *office) billed(binary, config string) bool {
 	if err != nil {
 		o.Fatalf("status: %v", err)
 	}
-	var all []struct {
-		Last        struct{ Good time.Time }
-		Due, Review int
+	var all struct {
+		Syncs []struct {
+			Last        struct{ Good time.Time }
+			Due, Review int
+		}
 	}
-	if err := json.Unmarshal(out, &all); err != nil || len(all) != 1 {
+	if err := json.Unmarshal(out, &all); err != nil || len(all.Syncs) != 1 {
 		o.Fatalf("status: %v\n%s", err, out)
 	}
-	if all[0].Review != 0 {
-		o.Errorf("%d items are with a person, want none", all[0].Review)
+	one := all.Syncs[0]
+	if one.Review != 0 {
+		o.Errorf("%d items are with a person, want none", one.Review)
 	}
-	return !all[0].Last.Good.IsZero() && all[0].Due == 0
+	return !one.Last.Good.IsZero() && one.Due == 0
 }
 
 // TestRealInvoicesAreMadeOnceHoweverOftenTheProgramDies bills many weeks to a real Tryton, over a way on which
