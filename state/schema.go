@@ -155,6 +155,14 @@ func moment(t time.Time) []byte {
 // number appends a count as one part of a key.
 func number(key []byte, n uint64) []byte { return binary.BigEndian.AppendUint64(key, n) }
 
+// cutNumber takes the number that [number] or [moment] wrote off key.
+func cutNumber(key []byte) (n uint64, rest []byte, err error) {
+	if len(key) < 8 {
+		return 0, nil, fmt.Errorf("%w: key %q ends within a number", ErrDamaged, key)
+	}
+	return binary.BigEndian.Uint64(key), key[8:], nil
+}
+
 // markOf reads the value of a row in due.
 func markOf(key, value []byte) (uint64, error) {
 	mark, err := unseal(value)

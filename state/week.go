@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,8 +81,16 @@ func decodeHead(key, value []byte) (h Head, err error) {
 	if err != nil {
 		return h, fmt.Errorf("week %q: %w", key, err)
 	}
+	if h, err = readHead(b); err != nil {
+		return h, fmt.Errorf("%w: week %q: %v", ErrDamaged, key, err)
+	}
+	return h, nil
+}
+
+// readHead reads what encode wrote.
+func readHead(b []byte) (h Head, err error) {
 	if len(b) < 18 || int(b[0]) >= len(kinds()) || int(b[1]) >= len(states()) {
-		return h, fmt.Errorf("%w: week %q: not a head", ErrDamaged, key)
+		return h, errors.New("not a head")
 	}
 	h.Version = tracker.Version{Kind: kinds()[b[0]], Number: int64(binary.BigEndian.Uint64(b[2:]))}
 	h.State = states()[b[1]]

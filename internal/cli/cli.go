@@ -134,6 +134,16 @@ func agent() string {
 	return "tidemark/" + strings.Trim(info.Main.Version, "()")
 }
 
+// atMostOne allows one argument, and says what it is.
+func atMostOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return usage("%s takes no more than %s; see %s --help", cmd.CommandPath(), what, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
 // exactly wants a number of arguments, and says what is missing.
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

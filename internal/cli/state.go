@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -16,9 +18,9 @@ import (
 
 func (a *app) stateCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "state", Short: "Take care of the state file", Args: noSuchCommand, RunE: func(*cobra.Command, []string) error {
-		return usage("state needs a command: check, backup, restore, compact, rebuild or init")
+		return usage("state needs a command: check, backup, restore, export, compact, rebuild or init")
 	}}
-	cmd.AddCommand(a.stateCheck(), a.stateBackup(), a.stateRestore(), a.stateCompact(), a.stateRebuild(), a.stateInit())
+	cmd.AddCommand(a.stateCheck(), a.stateBackup(), a.stateRestore(), a.stateExport(), a.stateCompact(), a.stateRebuild(), a.stateInit())
 	return cmd
 }
 
@@ -121,6 +123,54 @@ func (a *app) stateRestore() *cobra.Command {
 		}
 		return a.whileClosed(func(w *work) error { return a.restore(string(w.config.State), backup) })
 	})
+}
+
+// stateExport writes what the state holds for other programs. A file is written by the process of the person who wants
+// it, with their rights and for them alone.
+func (a *app) stateExport() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "export [FILE]", Short: "Write every row of the state as a line of JSON", Args: atMostOne("the name of a file"),
+		Long: "Write every row of the state as a line of JSON with its kind, key and value, in the order of the file: to FILE,\n" +
+			"which must not exist and is its owner's alone, or to standard output. It holds names, texts and prices, and\n" +
+			"no secrets.",
+	}
+	a.overState(cmd, func(_ context.Context, s *session, _ []string) error { return s.store.Export(a.out) })
+	export := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if a.home != nil || len(args) == 0 {
+			return export(cmd, args)
+		}
+		return a.intoFile(args[0], func() error { return export(cmd, args) })
+	}
+	return cmd
+}
+
+// intoFile lets something be printed into a new file, which is complete or not there.
+func (a *app) intoFile(path string, write func() error) (err error) {
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s exists already: name another file", path)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new") // 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	out := a.out
+	a.out = f
+	err = write()
+	a.out = out
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s: written\n", path)
+	return nil
 }
 
 func (a *app) restore(path, backup string) error {
