@@ -24,6 +24,12 @@ const (
 	notSubmitted status = "not_submitted"
 )
 
+// spoken is what weekly_overtime says of a user's week.
+type spoken struct {
+	status  status
+	counted json.Number // seconds of work when the week was submitted; empty where it is not told
+}
+
 const (
 	overtimePath = "/approval-bundle/weekly_overtime"
 	statusPath   = "/approval-bundle/week-status"
@@ -72,11 +78,11 @@ func (r *reading) status(ctx context.Context, u user, monday civil.Date) (status
 			r.rows[u.ID], asked = rows, true
 		}
 	}
-	switch s, there := rows[monday]; {
+	switch w, there := rows[monday]; {
 	case asked && rows == nil:
 		return "", nil
 	case there:
-		return s, nil
+		return w.status, nil
 	case asked:
 		return notSubmitted, nil
 	}
@@ -89,7 +95,7 @@ func (r *reading) status(ctx context.Context, u user, monday civil.Date) (status
 
 // overtime returns the weeks of a user that were submitted, from the first of the reading on; nil where the
 // plugin says nothing of the user.
-func (r *reading) overtime(ctx context.Context, u user) (map[civil.Date]status, error) {
+func (r *reading) overtime(ctx context.Context, u user) (map[civil.Date]spoken, error) {
 	var weeks overtime
 	silent, err := r.ask(ctx, overtimePath, u, r.first, &weeks)
 	switch {
@@ -102,7 +108,7 @@ func (r *reading) overtime(ctx context.Context, u user) (map[civil.Date]status, 
 	case weeks.off:
 		return nil, fmt.Errorf("kimai: %w", errOff)
 	}
-	rows := map[civil.Date]status{}
+	rows := map[civil.Date]spoken{}
 	for _, row := range weeks.rows {
 		if row.StartDate == "" && row.Status == "" {
 			continue // A hole, where a week was not submitted.
@@ -111,9 +117,11 @@ func (r *reading) overtime(ctx context.Context, u user) (map[civil.Date]status, 
 		if err != nil {
 			return nil, r.client.Misread("GET "+overtimePath, fmt.Errorf("a week of user %s: startDate: %w", u.ID, err))
 		}
-		if rows[first], err = r.read(row.Status, u, first); err != nil {
+		s, err := r.read(row.Status, u, first)
+		if err != nil {
 			return nil, err
 		}
+		rows[first] = spoken{s, row.ActualDuration}
 	}
 	return rows, nil
 }
@@ -160,8 +168,9 @@ type overtime struct {
 }
 
 type overtimeRow struct {
-	StartDate string `json:"startDate"`
-	Status    string `json:"status"`
+	StartDate      string      `json:"startDate"`
+	Status         string      `json:"status"`
+	ActualDuration json.Number `json:"actualDuration"`
 }
 
 // UnmarshalJSON reads any of the three.

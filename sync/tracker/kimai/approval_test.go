@@ -190,7 +190,7 @@ func TestWeeklyOvertimeIsAskedOncePerUserAndOnceMoreForApprovals(t *testing.T) {
 }
 
 func TestOvertimeIsReadInEachOfItsShapes(t *testing.T) {
-	row := overtimeRow{"2026-10-05", "approved"}
+	row := overtimeRow{StartDate: "2026-10-05", Status: "approved"}
 	for _, tt := range []struct {
 		text string
 		want overtime
@@ -199,6 +199,8 @@ func TestOvertimeIsReadInEachOfItsShapes(t *testing.T) {
 		{`[]`, overtime{}},
 		{`[{"userId":7,"startDate":"2026-10-05","status":"approved"}]`, overtime{rows: []overtimeRow{row}}},
 		{`{"1":{"userId":7,"startDate":"2026-10-05","status":"approved"}}`, overtime{rows: []overtimeRow{row}}},
+		{`[{"startDate":"2026-10-05","status":"approved","actualDuration":7200}]`, overtime{rows: []overtimeRow{{"2026-10-05", "approved", "7200"}}}},
+		{`[{"startDate":"2026-10-05","status":"approved","actualDuration":null}]`, overtime{rows: []overtimeRow{row}}},
 		{`[{"overtimeYearly":3},{"startDate":"2026-10-05","status":"approved"}]`, overtime{rows: []overtimeRow{{}, row}}},
 	} {
 		var got overtime

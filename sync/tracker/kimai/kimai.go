@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -176,25 +175,15 @@ func (r *reading) offered(ctx context.Context, me user) (reads, notes []string, 
 
 // visible says what the token's owner does not see of the newest entries.
 func (r *reading) visible(ctx context.Context, me user) (notes []string, err error) {
-	var newest []timesheet
-	query := url.Values{"user": {"all"}, "full": {"1"}, "orderBy": {"begin"}, "order": {"DESC"}, "size": {"50"}}
-	if _, err := r.client.Get(ctx, "/timesheets", query, &newest); err != nil {
+	s, err := r.look(ctx, me)
+	if err != nil {
 		return nil, err
 	}
-	others, hidden := 0, 0
-	for _, t := range newest {
-		if t.User.ID != me.ID {
-			others++
-		}
-		if t.Rate == nil {
-			hidden++
-		}
-	}
-	if others == 0 {
+	if s.others == 0 {
 		notes = append(notes, "no entry of anybody else is to be seen: give "+me.name()+" the permission view_other_timesheet, and access to all teams")
 	}
-	if hidden > 0 {
-		notes = append(notes, fmt.Sprintf("of the newest %d entries %d show no rate: give %s the permission view_rate_other_timesheet, or prices in the settings", len(newest), hidden, me.name()))
+	if s.hidden > 0 {
+		notes = append(notes, fmt.Sprintf("of the newest %d entries %d show no rate: give %s the permission view_rate_other_timesheet, or prices in the settings", len(s.newest), s.hidden, me.name()))
 	}
 	return notes, nil
 }

@@ -33,8 +33,9 @@ type reading struct {
 	who   string     // whose entries: all, or one user's id
 	users []user     // whose approvals
 	first civil.Date // the Monday of the first week
-	rows  map[remote.ID]map[civil.Date]status
+	rows  map[remote.ID]map[civil.Date]spoken
 	told  []told
+	sight *sight // nil until it is looked for
 }
 
 // told is a week that was told as approved by what weekly_overtime had said before.
@@ -44,7 +45,7 @@ type told struct {
 }
 
 func (k *Kimai) reading(first civil.Date) *reading {
-	return &reading{Kimai: k, form: cmp.Or(k.settings.Approval, auto), who: everybody, first: first, rows: map[remote.ID]map[civil.Date]status{}}
+	return &reading{Kimai: k, form: cmp.Or(k.settings.Approval, auto), who: everybody, first: first, rows: map[remote.ID]map[civil.Date]spoken{}}
 }
 
 // meet asks for the users, also those who are disabled. Without the plugin, those who worked are enough.
@@ -81,6 +82,11 @@ func (r *reading) week(ctx context.Context, monday civil.Date) (tracker.Page, er
 	members, work, unread := r.sorted(sheets, monday)
 	for _, u := range members {
 		id, s := weekID(u.ID, monday), states[u.ID]
+		if s == approved && len(work[u.ID]) == 0 && unread[u.ID] == nil {
+			if unread[u.ID], err = r.unseen(ctx, u, monday); err != nil {
+				return tracker.Page{}, err
+			}
+		}
 		switch {
 		case r.settings.plugin() && s == "": // Disabled, or not in the list of users.
 			if len(work[u.ID]) > 0 || unread[u.ID] != nil {
@@ -145,6 +151,9 @@ func (r *reading) weekOf(u user, monday civil.Date, s status, sheets []timesheet
 			faults = append(faults, fmt.Sprintf("entry %s: %s", t.ID, strings.ReplaceAll(err.Error(), "\n", "; ")))
 		}
 		w.Entries = append(w.Entries, e)
+	}
+	if counted, shown := r.counted(u, monday), seconds(sheets); s == approved && shown < counted {
+		faults = append(faults, fmt.Sprintf("the plugin counted %s when the week was submitted, and Kimai shows %s: let the user of the token see all entries of %s, or, if it was shortened since, have it submitted and approved once more", time.Duration(counted)*time.Second, time.Duration(shown)*time.Second, u.name()))
 	}
 	if len(faults) > 0 {
 		w.Trouble = &tracker.Trouble{Kind: tracker.Incomplete, Text: strings.Join(faults, "; ") + ": mend it in Kimai"}

@@ -40,6 +40,8 @@ type vendor struct {
 	alone    bool                       // the token may see its owner's entries only
 	blind    bool                       // the token may not see approvals
 
+	counted int64 // what weekly_overtime counts; 0: what there is
+
 	before  func(r *http.Request) // called before each request; nil: nothing
 	edit    func(entry object)    // changes how entries are shown; nil: nothing
 	instead map[string]string     // what is answered in place of what a path should
@@ -339,10 +341,20 @@ func (v *vendor) submitted(user string, from civil.Date) (list []object) {
 	for monday := from; !monday.After(civil.DateOf(time.Now()).AddDays(7)); monday = monday.AddDays(7) {
 		if s := v.Sheet(user, monday); statusOf(s) != "not_submitted" {
 			list = append(list, object{
-				"userId": number(user), "startDate": monday, "endDate": monday.AddDays(6), "expectedDuration": 144000, "actualDuration": 3600,
+				"userId": number(user), "startDate": monday, "endDate": monday.AddDays(6), "expectedDuration": 144000, "actualDuration": cmp.Or(v.counted, worked(s)),
 				"user": s.Member.Name, "week": object{"label": "5. October", "value": monday}, "status": v.key(statusOf(s)), "overtimeYearly": 0,
 			})
 		}
 	}
 	return list
+}
+
+// worked is what the plugin counts of a sheet.
+func worked(s *trackertest.Sheet) (seconds int64) {
+	for _, e := range s.Entries {
+		if !e.Running {
+			seconds += e.Seconds
+		}
+	}
+	return seconds
 }

@@ -96,7 +96,8 @@ func (t timesheet) entry(exportedMeansApproved bool) (tracker.Entry, error) {
 	return e, errors.Join(faults...)
 }
 
-// amount returns what the whole entry costs; invalid where the token may not see it.
+// amount returns what the whole entry costs; invalid where the token may not see it, or nobody has set a price,
+// which is not a price of nothing.
 func (t timesheet) amount() (decimal.NullDecimal, error) {
 	if t.Rate == nil {
 		return decimal.NullDecimal{}, nil
@@ -104,6 +105,9 @@ func (t timesheet) amount() (decimal.NullDecimal, error) {
 	amount, err := decimal.NewFromString(t.Rate.String())
 	if err != nil || amount.Exponent() > 20 || amount.Exponent() < -40 { // No float of Kimai's is, and it could not be worked with.
 		return decimal.NullDecimal{}, fmt.Errorf("the rate %.30q is no amount", t.Rate.String())
+	}
+	if amount.IsZero() && t.Billable != nil && *t.Billable && t.Duration != nil && *t.Duration > 0 {
+		return decimal.NullDecimal{}, nil
 	}
 	return decimal.NewNullDecimal(amount), nil
 }
